@@ -1,0 +1,58 @@
+"""One way to read and to hash JSON that arrived as an object, as text, or as text of text."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import orjson
+
+
+def parse_json(value: Any) -> Any:
+    """Parsed JSON where `value` is the text of an object or array (or a string of such text), else `value` unchanged.
+
+    A plain word or number in a string stays a string: only text that starts like a container is parsed.
+    """
+    for _ in range(2):  # a string of a JSON string of JSON is met in the field; deeper nesting is not
+        if not isinstance(value, str) or not value:
+            return value
+        head = value.lstrip()[:1]
+        if head not in ("{", "[", '"'):
+            return value
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+    return value
+
+
+def canonical_json(value: Any) -> bytes:
+    """RFC 8785 (JCS) bytes of `value`: sorted keys, integral floats as integers.
+
+    Integers beyond 64 bits and other unserialisable values are written as strings.
+    """
+    return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+        return str(value)
+    if isinstance(value, dict):
+        return {str(k): _normal(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_normal(v) for v in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+    return value
+
+
+def digest(value: Any) -> str:
+    """Lower-case hex sha256 of the canonical JSON of `value`, parsed first where it is text of JSON."""
+    return hashlib.sha256(canonical_json(parse_json(value))).hexdigest()
+
+
+def stable_id(*parts: str) -> str:
+    """32 hex digits that depend on `parts` alone: ids that come out the same on every replay."""
+    return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -1,0 +1,227 @@
+"""The configuration: one YAML file, every key typed and documented here, `TRAILHOUND_` variables over it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from trailhound.errors import Invalid
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31_536_000}
+_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def parse_duration(value: Any) -> Any:
+    """Seconds from `90`, `1.5s`, `15m`, `1h30m`, `7d`; anything else is left for pydantic to refuse."""
+    if not isinstance(value, str):
+        return value
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d|w|y)", value.strip())
+    if not parts or "".join(n + u for n, u in parts) != value.strip():
+        raise ValueError(f"{value!r} is no duration: write for example 500ms, 30s, 15m, 24h or 7d")
+    return sum(float(n) * _UNITS[u] for n, u in parts)
+
+
+def parse_size(value: Any) -> Any:
+    """Bytes from `4096`, `64MiB`, `1GB`."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGk]?i?B)", value.strip())
+    if not match or match[2] not in _SIZES:
+        raise ValueError(f"{value!r} is no size: write for example 64MiB or 1GiB")
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration)]
+"""Seconds; written as `15m` in YAML."""
+Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
+"""Bytes; written as `64MiB` in YAML."""
+
+
+class Section(BaseModel):
+    """A part of the configuration: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", validate_default=True)
+
+
+class Receive(Section):
+    """Where OTLP comes in, and how much of it at once."""
+
+    grpc: str = Field("127.0.0.1:4317", description="host:port for OTLP/gRPC; port 0 takes any free port")
+    http: str = Field("127.0.0.1:4318", description="host:port for OTLP/HTTP (protobuf and JSON)")
+    max_request: Size = Field(64 * 2**20, description="largest request after decompression, both protocols")
+    max_in_flight: Size = Field(256 * 2**20, description="bytes of requests being handled at once; above it clients are told to retry")
+    body_timeout: Duration = Field(30.0, description="a request body must have arrived within this time")
+
+
+class Api(Section):
+    """The HTTP API, the UI and /metrics."""
+
+    listen: str = Field("127.0.0.1:4320", description="host:port of the API, the UI and /metrics")
+
+
+class Journal(Section):
+    """The durable log that every acknowledged request is in."""
+
+    max_size: Size = Field(10 * 2**30, description="journal bytes on disk; above it clients are told to retry")
+    min_free: Size = Field(2**30, description="free disk space below which clients are told to retry")
+    segment_size: Size = Field(32 * 2**20, description="a segment is sealed, and inserted into the store, at this size")
+    segment_age: Duration = Field(1.0, description="... or at this age, whichever comes first")
+    keep: Duration = Field(600.0, description="how long a segment stays on disk after its insert, since the store does not fsync")
+
+
+class Store(Section):
+    """Where spans, trajectories and findings are kept."""
+
+    dsn: str | None = Field(None, description="chdb:///path (embedded), clickhouse://user:password@host:port/db or https://...; default: embedded inside data_dir")
+
+
+class Runs(Section):
+    """When a run is over."""
+
+    grace: Duration = Field(3.0, description="a run is over this long after its root span ended")
+    idle: Duration = Field(900.0, description="a run without an ended root is unfinished after this long without a span")
+    waiting: Duration = Field(86400.0, description="the same for a run that waits for a person")
+    task: list[str] = Field(["agent.task", "gen_ai.task.name"], description="attributes that name the task of a run")
+
+
+class Retention(Section):
+    """How long the store keeps rows, by the date they were received."""
+
+    spans: Duration = Field(30 * 86400.0, description="raw spans")
+    trajectories: Duration = Field(365 * 86400.0, description="run summaries")
+    findings: Duration = Field(365 * 86400.0, description="findings")
+
+
+class Prices(Section):
+    """Prices of models, where the spans carry no cost."""
+
+    file: Path | None = Field(None, description="YAML of prices that win over the built-in list")
+
+
+class Tool(Section):
+    """What one of the agent's tools is."""
+
+    match: Annotated[list[str], BeforeValidator(_listed)] = Field(description="names, matched whole; `delete_*` is a glob over the whole name")
+    risk: Literal["low", "high"] = Field("low", description="high: its calls are judged by the approval rule")
+    approval: Literal["required", "none"] = Field("required", description="whether a high-risk call needs an approval")
+    when: str | None = Field(None, description="CEL over `args`: the call is high risk only when true")
+    poll: bool = Field(False, description="a polling tool: repeating it is no loop")
+    volatile: list[str] = Field([], description="arguments and result fields that differ without meaning (request ids, timestamps)")
+    error_when: str | None = Field(None, description="CEL over `result`: the call failed although its span says ok")
+    claims: list[str] = Field([], description="patterns (RE2) of answers that claim this tool's action was done")
+
+
+class Trust(Section):
+    """Whose approvals count."""
+
+    services: list[str] = Field(["*"], description="services (globs) whose approval evidence is believed")
+    actors: list[Literal["human", "policy", "hook", "model", "unknown"]] = Field(["human", "policy"], description="kinds of actor whose approval counts")
+
+
+class Approvals(Section):
+    """How approvals are judged."""
+
+    complete: bool = Field(False, description="all approvals of the watched services reach Trailhound: a call without one is `missing`, not `unknown`")
+    trust: Trust = Trust()
+    keep: Duration = Field(7 * 86400.0, description="how long an approval is remembered")
+    hold: Duration = Field(10.0, description="how long the approval rule waits for evidence that travels separately")
+
+
+class Config(Section):
+    """The whole configuration file."""
+
+    data_dir: Path = Field(Path("trailhound-data"), description="journal, embedded store and keys; created 0700, locked by the daemon")
+    receive: Receive = Receive()
+    api: Api = Api()
+    journal: Journal = Journal()
+    store: Store = Store()
+    runs: Runs = Runs()
+    retention: Retention = Retention()
+    prices: Prices = Prices()
+    tools: list[Tool] = Field([], description="what the agent's tools are; first match wins")
+    rules: dict[str, dict[str, Any]] = Field({}, description="settings of each rule by its id; `trailhound rules` lists them")
+    approvals: Approvals = Approvals()
+
+
+def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
+    """The configuration from `path` (None: defaults only) with `TRAILHOUND_` variables over it.
+
+    Raises Invalid with one line that names the key, what is wrong with it and what is possible.
+    """
+    data = _read(path) if path is not None else {}
+    for name, value in environ.items():
+        _override(data, name, value)
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        where = str(path) if path is not None else "environment"
+        raise Invalid(f"{where}: {_explain(error)}", reason="config") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Invalid(f"{path}: no such file; leave out --config to use the defaults", reason="config") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path}: cannot be read: {error}", reason="config") from None
+    except yaml.YAMLError as error:
+        raise Invalid(f"{path}: is no valid YAML: {' '.join(str(error).split())}", reason="config") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise Invalid(f"{path}: must be a mapping of settings, not a {type(data).__name__}", reason="config")
+    return data
+
+
+_NOT_SETTINGS = {"TRAILHOUND_API", "TRAILHOUND_CONFIG"}
+
+
+def _override(data: dict[str, Any], name: str, value: str) -> None:
+    """`TRAILHOUND_RECEIVE__GRPC=...` sets `receive.grpc`; the value is read as YAML."""
+    if not name.startswith("TRAILHOUND_") or name in _NOT_SETTINGS:
+        return
+    *sections, key = name.removeprefix("TRAILHOUND_").lower().split("__")
+    target = data
+    for section in sections:
+        inner = target.setdefault(section, {})
+        if not isinstance(inner, dict):
+            raise Invalid(f"{name}: `{section}` is no section", reason="config")
+        target = inner
+    try:
+        target[key] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        target[key] = value
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = _known_keys(first["loc"][:-1])
+        near = difflib.get_close_matches(str(first["loc"][-1]), known, 1)
+        hint = f"did you mean `{near[0]}`? " if near else ""
+        return f"`{where}` is not a setting; {hint}known here: {', '.join(known)}"
+    return f"`{where}`: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
+    model: Any = Config
+    for part in loc:
+        if isinstance(part, int):
+            continue
+        annotation = model.model_fields[part].annotation
+        arguments = getattr(annotation, "__args__", ())
+        model = next((a for a in (annotation, *arguments) if isinstance(a, type) and issubclass(a, BaseModel)), model)
+    return sorted(model.model_fields)

@@ -1,0 +1,126 @@
+"""Every metric Trailhound exposes, as one closed list; docs/metrics.md is made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.metrics import MetricWrapperBase
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+RUN_SECONDS = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0)
+TURNS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
+
+MAX_LABEL_VALUES = 200
+"""Values per label name; names come from models, so the next one is `__other__` (RELIABILITY: cardinality)."""
+MAX_LABEL_LENGTH = 64
+OTHER = "__other__"
+OPEN_LABELS = frozenset({"service", "agent", "tool", "model", "dialect"})
+"""Labels whose values come from outside; all others are from closed sets in the code."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    name: str
+    type: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+
+
+SPECS: tuple[Spec, ...] = (
+    # the daemon itself: receiver process
+    Spec("trailhound_requests_total", "counter", "OTLP requests answered, by signal, protocol and outcome", ("signal", "protocol", "outcome")),
+    Spec("trailhound_spans_received_total", "counter", "Spans in acknowledged requests, rejected ones included"),
+    Spec("trailhound_spans_rejected_total", "counter", "Spans refused one by one, by reason", ("reason",)),
+    Spec("trailhound_log_records_received_total", "counter", "Log records in acknowledged requests"),
+    Spec("trailhound_metric_points_ignored_total", "counter", "Metric requests answered and not kept"),
+    Spec("trailhound_in_flight_bytes", "gauge", "Bytes of requests being handled now"),
+    Spec("trailhound_journal_bytes", "gauge", "Bytes of the journal on disk"),
+    Spec("trailhound_journal_fill_ratio", "gauge", "Journal bytes over the configured maximum"),
+    Spec("trailhound_journal_fsync_seconds", "histogram", "Time of one group commit", (), SECONDS),
+    Spec("trailhound_journal_cut_bytes_total", "counter", "Bytes of torn tails cut at start; none of them was acknowledged"),
+    # the daemon itself: monitor process
+    Spec("trailhound_journal_corrupt_blocks_total", "counter", "Journal blocks skipped because their checksum did not match"),
+    Spec("trailhound_spans_decoded_total", "counter", "Spans read from the journal, duplicates included"),
+    Spec("trailhound_spans_stored_total", "counter", "Spans inserted into the store"),
+    Spec("trailhound_spans_duplicate_total", "counter", "Spans that were known already (client retries, replays)"),
+    Spec("trailhound_spans_late_total", "counter", "Spans of runs that had been closed"),
+    Spec("trailhound_spans_pending", "gauge", "Spans read and not stored yet"),
+    Spec("trailhound_dead_letters_total", "counter", "Records that could not be processed and were set aside, by reason", ("reason",)),
+    Spec("trailhound_conservation_residual", "gauge", "Decoded minus stored, duplicate, dead-lettered, rejected and pending spans; not 0 is a bug"),
+    Spec("trailhound_lag_seconds", "gauge", "Age of the oldest acknowledged record that is not judged yet"),
+    Spec("trailhound_pending_blocks", "gauge", "Journal segments not inserted into the store yet"),
+    Spec("trailhound_store_insert_seconds", "histogram", "Time of one insert into the store", (), SECONDS),
+    Spec("trailhound_store_errors_total", "counter", "Failed store operations, by operation", ("operation",)),
+    Spec("trailhound_open_trajectories", "gauge", "Runs held in memory, by state", ("state",)),
+    Spec("trailhound_trajectories_closed_total", "counter", "Runs closed, by reason", ("reason",)),
+    Spec("trailhound_spans_by_dialect_total", "counter", "Spans understood, by dialect", ("dialect",)),
+    Spec("trailhound_unknown_attributes_total", "counter", "Attributes of a dialect's name space that no reader knows", ("dialect",)),
+    Spec("trailhound_rule_errors_total", "counter", "Rules that failed on a run and were switched off for it", ("rule",)),
+    Spec("trailhound_label_overflow_total", "counter", "Label values replaced by `__other__`, by label", ("label",)),
+    Spec("trailhound_build_info", "gauge", "1, with the version as a label", ("version",)),
+    # what it watches
+    Spec("agent_trajectories_total", "counter", "Runs closed, by how they ended", ("service", "agent", "status")),
+    Spec("agent_findings_total", "counter", "Findings raised", ("service", "agent", "rule", "severity")),
+    Spec("agent_tool_calls_total", "counter", "Executed tool calls", ("service", "agent", "tool", "status")),
+    Spec("agent_tokens_total", "counter", "Tokens of counted model calls; input includes cache, output includes reasoning: do not sum types", ("service", "agent", "model", "type")),
+    Spec("agent_cost_usd_total", "counter", "Cost of the priced model calls in US dollars", ("service", "agent", "model")),
+    Spec("agent_unpriced_calls_total", "counter", "Model calls whose cost is unknown", ("service", "agent", "model")),
+    Spec("agent_trajectory_duration_seconds", "histogram", "Duration of closed runs", ("service", "agent"), RUN_SECONDS),
+    Spec("agent_trajectory_turns", "histogram", "Answered model calls of closed runs", ("service", "agent"), TURNS),
+    Spec("agent_budget_used_ratio", "gauge", "Highest used share of a budget among the open runs and the windows", ("service", "agent", "scope", "metric")),
+    Spec("agent_cost_baseline_ratio", "gauge", "Cost of the last closed run over the agent's baseline", ("service", "agent")),
+)  # fmt: skip
+
+_TYPES: dict[str, type[MetricWrapperBase]] = {"counter": Counter, "gauge": Gauge, "histogram": Histogram}
+
+
+class Metrics:
+    """All metrics of one process, on a registry of its own. An unknown name or label is a KeyError or ValueError."""
+
+    def __init__(self, registry: CollectorRegistry | None = None, *, max_label_values: int = MAX_LABEL_VALUES) -> None:
+        self.registry = registry if registry is not None else CollectorRegistry()
+        self._max = max_label_values
+        self._specs = {spec.name: spec for spec in SPECS}
+        self._metrics: dict[str, MetricWrapperBase] = {}
+        self._values: dict[str, dict[str, str]] = {label: {} for label in OPEN_LABELS}
+
+    def inc(self, name: str, amount: float = 1, **labels: str) -> None:
+        self._at(name, labels).inc(amount)  # type: ignore[attr-defined]
+
+    def set(self, name: str, value: float, **labels: str) -> None:
+        self._at(name, labels).set(value)  # type: ignore[attr-defined]
+
+    def observe(self, name: str, value: float, **labels: str) -> None:
+        self._at(name, labels).observe(value)  # type: ignore[attr-defined]
+
+    def init(self, name: str, **labels: str) -> None:
+        """Make the series exist at 0, so that its first increase is seen by `rate()`."""
+        self._at(name, labels)
+
+    def _at(self, name: str, labels: dict[str, str]) -> MetricWrapperBase:
+        metric = self._metrics.get(name)
+        if metric is None:
+            spec = self._specs[name]
+            options = {"buckets": spec.buckets} if spec.buckets else {}
+            metric = _TYPES[spec.type](spec.name, spec.help, spec.labels, registry=self.registry, **options)  # type: ignore[arg-type]
+            self._metrics[name] = metric
+        if not labels:
+            return metric
+        return metric.labels(**{k: self._bounded(k, v) if k in OPEN_LABELS else v for k, v in labels.items()})
+
+    def _bounded(self, label: str, value: str) -> str:
+        """The label value that is exported for `value`: printable ASCII, short, and one of at most 200 (invariant 9)."""
+        known = self._values[label]
+        safe = known.get(value)
+        if safe is not None:
+            return safe
+        if len(known) >= self._max:
+            self.inc("trailhound_label_overflow_total", label=label)
+            return OTHER
+        safe = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in value[:MAX_LABEL_LENGTH])
+        safe = "_other__" if safe == OTHER else safe
+        known[value] = safe
+        return safe
