@@ -248,6 +248,13 @@ class Step:
     approvals: tuple[Approval, ...] = ()
     links: tuple[SpanLink, ...] = ()
     truncated: bool = False
+    instrumentation: str = ""
+    """Name of the instrumentation scope that made the span: two of them side by side report one call twice."""
+    records_tools: bool = False
+    """True when the instrumentation that made this step gives every executed tool a span of its own, so that a tool call
+    seen only in a model's messages did not run (it was denied, is pending, or was running when the process died)."""
+    remote_parent: bool = False
+    """True when the parent lives in another process (OTLP span flags, bits 8 and 9): it may never arrive."""
     synthetic: bool = False
     """True for a tool call read out of a model's messages because no tool span exists."""
     service_version: str | None = None
