@@ -68,6 +68,8 @@ class Api(Section):
     """The HTTP API, the UI and /metrics."""
 
     listen: str = Field("127.0.0.1:4320", description="host:port of the API, the UI and /metrics")
+    allow_remote: bool = Field(False, description="allow an address that others can reach; the API has no authentication yet, so put a proxy that has before it")
+    hosts: list[str] = Field([], description="further names under which the API is reached (Host header); others are refused, against DNS rebinding")
 
 
 class Journal(Section):

@@ -1,0 +1,123 @@
+"""The routes of the API, as one table: the application and `/openapi.json` are both made from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import orjson
+from aiohttp import web
+
+from trailhound.clock import Clock
+from trailhound.collector.api import query, view
+from trailhound.collector.api.page import PAGE
+from trailhound.collector.api.problems import Problem
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Route:
+    """One address; `filters` is None where the route takes no query."""
+
+    path: str
+    handler: Callable[[web.Request], Awaitable[web.Response]]
+    summary: str
+    filters: tuple[str, ...] | None = None
+    answer: str = "object"
+    """Name of the schema in openapi.py, or a media type."""
+
+
+class Handlers:
+    """Answers requests from a View, whose calls block and therefore run in `workers`."""
+
+    def __init__(self, shown: view.View, clock: Clock, workers: Executor) -> None:
+        self._view = shown
+        self._clock = clock
+        self._workers = workers
+
+    def table(self) -> list[Route]:
+        v1 = "/api/v1"
+        return [
+            Route("/", self.page, "A page that links to the API", answer="text/html"),
+            Route("/healthz", self.healthz, "Whether the process answers", answer="text/plain"),
+            Route("/readyz", self.readyz, "Whether everything works, with the reasons when not", answer="Readiness"),
+            Route("/metrics", self.metrics, "All metrics in the Prometheus text format", answer="text/plain"),
+            Route("/openapi.json", self.openapi, "This description"),
+            Route(f"{v1}/stats", self.stats, "How much is stored, and how far behind the judging is", answer="Stats"),
+            Route(f"{v1}/trajectories", self.trajectories, "Runs without their steps, newest first", view.TRAJECTORY_FILTERS, "Trajectory"),
+            Route(f"{v1}/trajectories/{{id}}", self.trajectory, "One whole run, by trajectory id or trace id", answer="Trajectory"),
+            Route(f"{v1}/findings", self.findings, "Findings, newest first", view.FINDING_FILTERS, "Finding"),
+            Route(f"{v1}/findings/{{id}}", self.finding, "One finding", answer="Finding"),
+            Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", view.SESSION_FILTERS, "Session"),
+        ]  # fmt: skip
+
+    async def page(self, request: web.Request) -> web.Response:
+        return web.Response(text=PAGE, content_type="text/html", charset="utf-8")
+
+    async def healthz(self, request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def readyz(self, request: web.Request) -> web.Response:
+        reasons = await self._ask(self._view.not_ready)
+        return _json({"ready": not reasons, "reasons": reasons}, status=503 if reasons else 200)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        text = await self._ask(self._view.metrics)
+        return web.Response(body=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+    async def openapi(self, request: web.Request) -> web.Response:
+        from trailhound.collector.api.openapi import describe
+
+        return _json(describe(self.table()))
+
+    async def stats(self, request: web.Request) -> web.Response:
+        return _json(await self._ask(self._view.stats))
+
+    async def trajectories(self, request: web.Request) -> web.Response:
+        return await self._list(request, self._view.trajectories, view.TRAJECTORY_FILTERS)
+
+    async def findings(self, request: web.Request) -> web.Response:
+        return await self._list(request, self._view.findings, view.FINDING_FILTERS)
+
+    async def sessions(self, request: web.Request) -> web.Response:
+        return await self._list(request, self._view.sessions, view.SESSION_FILTERS)
+
+    async def trajectory(self, request: web.Request) -> web.Response:
+        return await self._one(request, self._view.trajectory, "trajectory or trace")
+
+    async def finding(self, request: web.Request) -> web.Response:
+        return await self._one(request, self._view.finding, "finding")
+
+    async def _list(
+        self, request: web.Request, ask: Callable[[query.ListQuery], view.Page], fields: tuple[str, ...]
+    ) -> web.Response:
+        wanted = query.parse(_parameters(request), fields, self._clock)
+        page = await self._ask(lambda: ask(wanted))
+        body: dict[str, Any] = {"items": page.items, "next_cursor": page.next.text() if page.next else None}
+        return _json(body | ({"partial": page.partial} if page.partial else {}))
+
+    async def _one(self, request: web.Request, ask: Callable[[str], view.Document | None], what: str) -> web.Response:
+        key = request.match_info["id"]
+        found = await self._ask(lambda: ask(key))
+        if found is None:
+            raise Problem(404, f"no {what} has this id")
+        return _json(found)
+
+    async def _ask(self, question: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, question)
+
+
+def _parameters(request: web.Request) -> dict[str, str]:
+    """The query as a mapping; raises Problem 400 when a name is given twice."""
+    parameters = dict(request.query)
+    if len(parameters) != len(request.query):
+        raise Problem(400, "a parameter is given twice")
+    return parameters
+
+
+def _json(body: Any, status: int = 200) -> web.Response:
+    return web.Response(status=status, body=orjson.dumps(body), content_type="application/json")

@@ -1,0 +1,53 @@
+"""What the API shows: the questions that its handlers ask, answered by the monitor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from trailhound.collector.api.query import ListQuery, Place
+
+Document = dict[str, Any]
+
+TRAJECTORY_FILTERS = (
+    "tenant", "service", "service_version", "environment", "agent", "session_id", "user_id", "status", "task",
+)  # fmt: skip
+FINDING_FILTERS = (
+    "tenant", "service", "agent", "session_id", "trajectory_id", "rule", "severity", "state", "scope",
+)  # fmt: skip
+SESSION_FILTERS = ("tenant", "service", "agent", "session_id", "user_id")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a list; `partial` says what could not be asked, for example `store: opening`."""
+
+    items: list[Document] = field(default_factory=list)
+    next: Place | None = None
+    partial: str | None = None
+
+
+class View(Protocol):
+    """Blocking calls, made from worker threads. They raise Retryable when the answer cannot be known now."""
+
+    def not_ready(self) -> list[str]:
+        """Why the monitor is not ready, one `part: reason` each; empty when it is."""
+        ...
+
+    def metrics(self) -> bytes:
+        """The Prometheus text of all processes."""
+        ...
+
+    def stats(self) -> Document: ...
+
+    def trajectories(self, query: ListQuery) -> Page: ...
+
+    def trajectory(self, key: str) -> Document | None:
+        """The whole run with this trajectory id or trace id."""
+        ...
+
+    def findings(self, query: ListQuery) -> Page: ...
+
+    def finding(self, finding_id: str) -> Document | None: ...
+
+    def sessions(self, query: ListQuery) -> Page: ...
