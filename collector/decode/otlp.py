@@ -1,0 +1,214 @@
+"""Journal records -> spans and log records; each span is parsed by itself, so that a bad one harms no other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from trailhound.collector.decode import schema
+from trailhound.collector.decode.encode import encode_resource, encode_span
+from trailhound.collector.decode.request import groups, refusal, valid_ids
+from trailhound.collector.decode.values import read_attributes, read_value, text
+from trailhound.errors import Invalid
+from trailhound.model import (
+    AttributeValue,
+    InstrumentationScope,
+    LogRecord,
+    Record,
+    Rejected,
+    Resource,
+    Span,
+    SpanEvent,
+    SpanLink,
+)
+
+FLAGS_MASK = 0x3FF
+"""Low 8 bits: W3C trace flags; bits 8 and 9: the parent is remote. The rest is reserved (OTLP Span.flags)."""
+
+_statuses: dict[bytes, tuple[int, str]] = {b"": (0, "")}
+
+
+@dataclass(slots=True)
+class Received:
+    """A span with its OTLP message and that of its resource, both well formed.
+
+    `raw` is what was received, except where a part of that was corrupt: then it is `span` encoded anew.
+    """
+
+    span: Span
+    raw: bytes
+    resource_raw: bytes
+
+
+@dataclass(slots=True)
+class Decoded:
+    spans: list[Received] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+def decode_traces(record: Record) -> Decoded:
+    """All spans of a traces record, in wire order. Raises Invalid for a body that `admit` would refuse."""
+    decoded = Decoded()
+    for group in groups(record.body):
+        resource, resource_raw = _resource(group.resource)
+        for scope_group in group.scopes:
+            scope = _scope(scope_group.scope)
+            for raw in scope_group.items:
+                _take(raw, record, resource, resource_raw, scope, decoded)
+    return decoded
+
+
+def _take(
+    raw: bytes, record: Record, resource: Resource, resource_raw: bytes, scope: InstrumentationScope, into: Decoded
+) -> None:
+    try:
+        wire = schema.Span.FromString(raw)
+    except DecodeError:
+        into.rejected.append(refusal(raw, None))
+        return
+    if not valid_ids(wire.trace_id, wire.span_id):
+        into.rejected.append(refusal(raw, wire))
+        return
+    span, lost = _span(wire, record, resource, scope)
+    into.spans.append(Received(span, encode_span(span) if lost else raw, resource_raw))
+
+
+def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationScope) -> tuple[Span, int]:
+    """(span, how many of its parts were undecodable); an absent, malformed or own parent id makes it a root."""
+    attributes, lost = read_attributes(wire.attributes)
+    span_id, parent = wire.span_id, wire.parent_span_id
+    span = Span(
+        record.tenant,
+        wire.trace_id.hex(),
+        span_id.hex(),
+        parent.hex() if len(parent) == 8 and parent != span_id and parent.strip(b"\0") else "",
+        text(wire.name),
+        wire.kind,
+        wire.start,
+        wire.end,
+        attributes,
+        resource,
+        scope,
+    )
+    span.received_ns = record.received_ns
+    span.flags = wire.flags & FLAGS_MASK
+    if wire.trace_state:
+        span.trace_state = text(wire.trace_state)
+    for raw in wire.events:
+        lost += _add_event(raw, span)
+    for raw in wire.links:
+        lost += _add_link(raw, span)
+    lost += _add_status(wire.status, span)
+    span.dropped = lost + wire.dropped_attributes + wire.dropped_events + wire.dropped_links
+    return span, lost
+
+
+def _add_event(raw: bytes, span: Span) -> int:
+    """How many parts were lost; the same for `_add_link` and `_add_status`."""
+    try:
+        wire = schema.Event.FromString(raw)
+    except DecodeError:
+        return 1
+    attributes, lost = read_attributes(wire.attributes)
+    span.events.append(SpanEvent(text(wire.name), wire.time, attributes))
+    return lost
+
+
+def _add_link(raw: bytes, span: Span) -> int:
+    try:
+        wire = schema.Link.FromString(raw)
+    except DecodeError:
+        return 1
+    if not valid_ids(wire.trace_id, wire.span_id):
+        return 0  # a link to nowhere says nothing, and takes nothing away
+    attributes, lost = read_attributes(wire.attributes)
+    span.links.append(SpanLink(wire.trace_id.hex(), wire.span_id.hex(), attributes))
+    return lost
+
+
+def _add_status(raw: bytes, span: Span) -> int:
+    known = _statuses.get(raw)
+    if known is None:
+        try:
+            wire = schema.Status.FromString(raw)
+        except DecodeError:
+            return 1
+        known = (wire.code, text(wire.message))
+        if len(raw) <= 2:  # only a code: three of them exist
+            _statuses[raw] = known
+    span.status_code, span.status_message = known
+    return 0
+
+
+def _resource(raw: bytes) -> tuple[Resource, bytes]:
+    """(resource, its message), both empty when it is absent (legal) or undecodable."""
+    try:
+        wire = schema.Resource.FromString(raw)
+    except DecodeError:
+        return Resource(), b""
+    attributes, lost = read_attributes(wire.attributes)
+    resource = Resource(attributes)
+    return resource, encode_resource(resource) if lost else raw
+
+
+def _scope(raw: bytes) -> InstrumentationScope:
+    try:
+        wire = schema.Scope.FromString(raw)
+    except DecodeError:
+        return InstrumentationScope()
+    return InstrumentationScope(text(wire.name), text(wire.version))
+
+
+def decode_logs(record: Record) -> list[LogRecord]:
+    """All log records of a logs record; undecodable ones are left out. Raises Invalid as `decode_traces`."""
+    found: list[LogRecord] = []
+    for group in groups(record.body):
+        resource, _ = _resource(group.resource)
+        for scope_group in group.scopes:
+            scope = _scope(scope_group.scope)
+            for raw in scope_group.items:
+                try:
+                    wire = schema.Log.FromString(raw)
+                except DecodeError:
+                    continue
+                found.append(_log(wire, record, resource, scope))
+    return found
+
+
+def _log(wire: Any, record: Record, resource: Resource, scope: InstrumentationScope) -> LogRecord:
+    attributes, _ = read_attributes(wire.attributes)
+    body = _body(wire.body)
+    trace_id, span_id = wire.trace_id, wire.span_id
+    return LogRecord(
+        record.tenant,
+        trace_id.hex() if len(trace_id) == 16 and trace_id.strip(b"\0") else "",
+        span_id.hex() if len(span_id) == 8 and span_id.strip(b"\0") else "",
+        _event_name(text(wire.event_name), attributes, body),
+        body,
+        attributes,
+        resource,
+        scope,
+        wire.time or wire.observed,
+        wire.severity,
+        record.received_ns,
+    )
+
+
+def _body(raw: bytes) -> AttributeValue:
+    try:
+        return read_value(raw, 0, len(raw))
+    except Invalid:
+        return None
+
+
+def _event_name(name: str, attributes: dict[str, AttributeValue], body: AttributeValue) -> str:
+    """Field 12, else the older attribute `event.name`, else a body that is a dotted name (Claude Code, Codex)."""
+    if name:
+        return name
+    old = attributes.get("event.name")
+    if isinstance(old, str):
+        return old
+    dotted = isinstance(body, str) and "." in body and " " not in body and len(body) <= 128
+    return body if dotted else ""

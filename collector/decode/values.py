@@ -1,0 +1,165 @@
+"""OTLP KeyValue and AnyValue bytes -> Python data, tolerant of every legal and most illegal values.
+
+Field numbers from opentelemetry/proto/common/v1/common.proto 1.11: KeyValue{key=1, value=2}; AnyValue{string=1, bool=2,
+int=3, double=4, array=5, kvlist=6, bytes=7, string_strindex=8}; ArrayValue{values=1}; KeyValueList{values=1}.
+`*_strindex` belongs to profiles and is read as absent.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from trailhound.collector.decode.wire import BYTES, FIXED64, VARINT, read_varint, signed, walk
+from trailhound.errors import Invalid
+from trailhound.model import AttributeValue
+
+MAX_DEPTH = 32
+"""Arrays and maps nested deeper than this become None (upb itself gives up at 47)."""
+MAX_ATTRIBUTES = 4096
+"""Attributes of one span or event that are kept; the OpenTelemetry SDKs send at most 128 unless told otherwise."""
+
+_STRING, _BOOL, _INT, _DOUBLE, _ARRAY, _KVLIST, _RAW = range(1, 8)
+_MEMBERS = {_STRING: BYTES, _BOOL: VARINT, _INT: VARINT, _DOUBLE: FIXED64, _ARRAY: BYTES, _KVLIST: BYTES, _RAW: BYTES}
+_KEY_TAG, _VALUE_TAG, _STRING_TAG, _INT_TAG = 0x0A, 0x12, 0x0A, 0x18
+_DOUBLE_LE = struct.Struct("<d")
+
+_MEMO_LENGTH = 96
+_MEMO_SIZE = 8192
+_pairs: dict[bytes, tuple[str, AttributeValue]] = {}
+"""Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte."""
+_names: dict[bytes, str] = {}
+"""Attribute keys seen before: one string object a key makes later dict look-ups cheap."""
+
+
+def text(raw: bytes) -> str:
+    """UTF-8 with U+FFFD for what is none: producers cut strings in the middle of a character."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "replace")
+
+
+def read_attributes(pairs: Sequence[bytes]) -> tuple[dict[str, AttributeValue], int]:
+    """(attributes, how many were dropped as undecodable or too many) of KeyValue messages; the last of a key wins."""
+    found: dict[str, AttributeValue] = {}
+    dropped = 0
+    for pair in pairs if len(pairs) <= MAX_ATTRIBUTES else pairs[:MAX_ATTRIBUTES]:
+        known = _pairs.get(pair)
+        if known is None:
+            try:
+                known = _read_pair(pair)
+            except Invalid:
+                dropped += 1
+                continue
+        found[known[0]] = known[1]
+    return found, dropped + max(0, len(pairs) - MAX_ATTRIBUTES)
+
+
+def _read_pair(pair: bytes) -> tuple[str, AttributeValue]:
+    """(key, value) of one KeyValue. Raises Invalid when it is corrupt."""
+    size = len(pair)
+    split = pair[1] + 2 if size > 3 and pair[0] == _KEY_TAG and pair[1] < 0x80 else size
+    if split + 1 < size and pair[split] == _VALUE_TAG:  # as every exporter writes it: key, then value
+        length, at = read_varint(pair, split + 1)
+        if at + length == size:
+            known = (_name(pair[2:split]), read_value(pair, at, size))
+            if size <= _MEMO_LENGTH and known[1].__class__ is not list and known[1].__class__ is not dict:
+                if len(_pairs) >= _MEMO_SIZE:
+                    _pairs.clear()
+                _pairs[pair] = known
+            return known
+    name, start, end = _split_pair(pair, 0, size)
+    return name, read_value(pair, start, end)
+
+
+def _split_pair(data: bytes, start: int, end: int) -> tuple[str, int, int]:
+    """(key, start and end of the value) of the KeyValue in data[start:end], its fields in any order."""
+    key, at, to = b"", 0, 0
+    for number, wire, a, b in walk(data, start, end):
+        if wire == BYTES and number == 1:
+            key = data[a:b]
+        elif wire == BYTES and number == 2:
+            at, to = a, b
+    return _name(key), at, to
+
+
+def _name(raw: bytes) -> str:
+    name = _names.get(raw)
+    if name is None:
+        if len(_names) >= _MEMO_SIZE:
+            _names.clear()
+        name = _names[raw] = text(raw)
+    return name
+
+
+def read_value(data: bytes, start: int, end: int) -> AttributeValue:
+    """The AnyValue in data[start:end]. Raises Invalid when it is corrupt."""
+    if start >= end:
+        return None
+    tag = data[start]
+    if tag == _STRING_TAG:
+        length, at = read_varint(data, start + 1)
+        if at + length == end:
+            return text(data[at:end])
+    elif tag == _INT_TAG:
+        value, at = read_varint(data, start + 1)
+        if at == end:
+            return signed(value)
+    return _read_nested(data, start, end)
+
+
+def _read_nested(data: bytes, start: int, end: int) -> AttributeValue:
+    """Any AnyValue; arrays and maps are filled from a stack instead of by recursion."""
+    root: list[AttributeValue] = [None]
+    todo: list[tuple[int, int, Any, Any, int]] = [(start, end, root, 0, 0)]
+    while todo:
+        start, end, holder, place, depth = todo.pop()
+        field, a, b = _member(data, start, end)
+        if field not in (_ARRAY, _KVLIST):
+            holder[place] = _scalar(data, field, a, b)
+        elif depth >= MAX_DEPTH:
+            holder[place] = None
+        elif field == _ARRAY:
+            parts = _elements(data, a, b)
+            inner: Any = [None] * len(parts)
+            holder[place] = inner
+            todo += [(at, to, inner, i, depth + 1) for i, (at, to) in enumerate(parts)]
+        else:
+            named = {}
+            for at, to in _elements(data, a, b):
+                key, at, to = _split_pair(data, at, to)
+                named[key] = (at, to)  # the last of a key wins
+            inner = dict.fromkeys(named)
+            holder[place] = inner
+            todo += [(at, to, inner, key, depth + 1) for key, (at, to) in named.items()]
+    return root[0]
+
+
+def _member(data: bytes, start: int, end: int) -> tuple[int, int, int]:
+    """The oneof member of the AnyValue in data[start:end] as (field, a, b) of `walk`; field 0 when it is empty."""
+    found = (0, 0, 0)
+    for number, wire, a, b in walk(data, start, end):
+        if _MEMBERS.get(number) == wire:
+            found = (number, a, b)
+    return found
+
+
+def _scalar(data: bytes, field: int, a: int, b: int) -> AttributeValue:
+    if field == _STRING:
+        return text(data[a:b])
+    if field == _INT:
+        return signed(a)
+    if field == _BOOL:
+        return a != 0
+    if field == _DOUBLE:
+        return float(_DOUBLE_LE.unpack_from(data, a)[0])
+    if field == _RAW:
+        return data[a:b]
+    return None
+
+
+def _elements(data: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Where the items of an ArrayValue or KeyValueList lie: both have them in field 1."""
+    return [(a, b) for number, wire, a, b in walk(data, start, end) if number == 1 and wire == BYTES]
