@@ -60,16 +60,28 @@ class Receive(Section):
     grpc: str = Field("127.0.0.1:4317", description="host:port for OTLP/gRPC; port 0 takes any free port")
     http: str = Field("127.0.0.1:4318", description="host:port for OTLP/HTTP (protobuf and JSON)")
     max_request: Size = Field(64 * 2**20, description="largest request after decompression, both protocols")
-    max_in_flight: Size = Field(256 * 2**20, description="bytes of requests being handled at once; above it clients are told to retry")
+    max_in_flight: Size = Field(
+        128 * 2**20, description="bytes of requests being handled at once; above it clients are told to retry"
+    )
     body_timeout: Duration = Field(30.0, description="a request body must have arrived within this time")
+    allow_remote: bool = Field(
+        False,
+        description="accept from other machines; there is no authentication yet, so put an OpenTelemetry Collector or a proxy in front",
+    )
 
 
 class Api(Section):
     """The HTTP API, the UI and /metrics."""
 
     listen: str = Field("127.0.0.1:4320", description="host:port of the API, the UI and /metrics")
-    allow_remote: bool = Field(False, description="allow an address that others can reach; the API has no authentication yet, so put a proxy that has before it")
-    hosts: list[str] = Field([], description="further names under which the API is reached (Host header); others are refused, against DNS rebinding")
+    allow_remote: bool = Field(
+        False,
+        description="allow an address that others can reach; the API has no authentication yet, so put a proxy that has before it",
+    )
+    hosts: list[str] = Field(
+        [],
+        description="further names under which the API is reached (Host header); others are refused, against DNS rebinding",
+    )
 
 
 class Journal(Section):
@@ -79,20 +91,27 @@ class Journal(Section):
     min_free: Size = Field(2**30, description="free disk space below which clients are told to retry")
     segment_size: Size = Field(32 * 2**20, description="a segment is sealed, and inserted into the store, at this size")
     segment_age: Duration = Field(1.0, description="... or at this age, whichever comes first")
-    keep: Duration = Field(600.0, description="how long a segment stays on disk after its insert, since the store does not fsync")
+    keep: Duration = Field(
+        600.0, description="how long a segment stays on disk after its insert, since the store does not fsync"
+    )
 
 
 class Store(Section):
     """Where spans, trajectories and findings are kept."""
 
-    dsn: str | None = Field(None, description="chdb:///path (embedded), clickhouse://user:password@host:port/db or https://...; default: embedded inside data_dir")
+    dsn: str | None = Field(
+        None,
+        description="chdb:///path (embedded), clickhouse://user:password@host:port/db or https://...; default: embedded inside data_dir",
+    )
 
 
 class Runs(Section):
     """When a run is over."""
 
     grace: Duration = Field(3.0, description="a run is over this long after its root span ended")
-    idle: Duration = Field(900.0, description="a run without an ended root is unfinished after this long without a span")
+    idle: Duration = Field(
+        900.0, description="a run without an ended root is unfinished after this long without a span"
+    )
     waiting: Duration = Field(86400.0, description="the same for a run that waits for a person")
     task: list[str] = Field(["agent.task", "gen_ai.task.name"], description="attributes that name the task of a run")
 
@@ -114,12 +133,16 @@ class Prices(Section):
 class Tool(Section):
     """What one of the agent's tools is."""
 
-    match: Annotated[list[str], BeforeValidator(_listed)] = Field(description="names, matched whole; `delete_*` is a glob over the whole name")
+    match: Annotated[list[str], BeforeValidator(_listed)] = Field(
+        description="names, matched whole; `delete_*` is a glob over the whole name"
+    )
     risk: Literal["low", "high"] = Field("low", description="high: its calls are judged by the approval rule")
     approval: Literal["required", "none"] = Field("required", description="whether a high-risk call needs an approval")
     when: str | None = Field(None, description="CEL over `args`: the call is high risk only when true")
     poll: bool = Field(False, description="a polling tool: repeating it is no loop")
-    volatile: list[str] = Field([], description="arguments and result fields that differ without meaning (request ids, timestamps)")
+    volatile: list[str] = Field(
+        [], description="arguments and result fields that differ without meaning (request ids, timestamps)"
+    )
     error_when: str | None = Field(None, description="CEL over `result`: the call failed although its span says ok")
     claims: list[str] = Field([], description="patterns (RE2) of answers that claim this tool's action was done")
 
@@ -128,13 +151,18 @@ class Trust(Section):
     """Whose approvals count."""
 
     services: list[str] = Field(["*"], description="services (globs) whose approval evidence is believed")
-    actors: list[Literal["human", "policy", "hook", "model", "unknown"]] = Field(["human", "policy"], description="kinds of actor whose approval counts")
+    actors: list[Literal["human", "policy", "hook", "model", "unknown"]] = Field(
+        ["human", "policy"], description="kinds of actor whose approval counts"
+    )
 
 
 class Approvals(Section):
     """How approvals are judged."""
 
-    complete: bool = Field(False, description="all approvals of the watched services reach Trailhound: a call without one is `missing`, not `unknown`")
+    complete: bool = Field(
+        False,
+        description="all approvals of the watched services reach Trailhound: a call without one is `missing`, not `unknown`",
+    )
     trust: Trust = Trust()
     keep: Duration = Field(7 * 86400.0, description="how long an approval is remembered")
     hold: Duration = Field(10.0, description="how long the approval rule waits for evidence that travels separately")
@@ -143,7 +171,9 @@ class Approvals(Section):
 class Config(Section):
     """The whole configuration file."""
 
-    data_dir: Path = Field(Path("trailhound-data"), description="journal, embedded store and keys; created 0700, locked by the daemon")
+    data_dir: Path = Field(
+        Path("trailhound-data"), description="journal, embedded store and keys; created 0700, locked by the daemon"
+    )
     receive: Receive = Receive()
     api: Api = Api()
     journal: Journal = Journal()
@@ -152,7 +182,9 @@ class Config(Section):
     retention: Retention = Retention()
     prices: Prices = Prices()
     tools: list[Tool] = Field([], description="what the agent's tools are; first match wins")
-    rules: dict[str, dict[str, Any]] = Field({}, description="settings of each rule by its id; `trailhound rules` lists them")
+    rules: dict[str, dict[str, Any]] = Field(
+        {}, description="settings of each rule by its id; `trailhound rules` lists them"
+    )
     approvals: Approvals = Approvals()
 
 
@@ -187,7 +219,7 @@ def _read(path: Path) -> dict[str, Any]:
     return data
 
 
-_NOT_SETTINGS = {"TRAILHOUND_API", "TRAILHOUND_CONFIG"}
+_NOT_SETTINGS = {"TRAILHOUND_API", "TRAILHOUND_CONFIG", "TRAILHOUND_FAILPOINT"}
 
 
 def _override(data: dict[str, Any], name: str, value: str) -> None:
