@@ -16,9 +16,10 @@ CORE = {"canonical", "clock", "config", "document", "errors", "logs", "metrics",
 def part_of(module: str) -> str:
     """The part that a module belongs to: `trailhound.collector.store.rows` is `collector`."""
     names = module.split(".")
-    if len(names) == 1 or names[1] in CORE or not (ROOT / "trailhound" / names[1]).with_suffix(".py").exists():
-        return names[1] if len(names) > 1 and names[1] in RANK else "core"
-    return "wiring"
+    if len(names) > 1 and names[1] in RANK:
+        return names[1]
+    is_module = len(names) > 1 and any((ROOT / "trailhound" / (names[1] + end)).exists() for end in (".py", "/__init__.py"))
+    return "wiring" if is_module and names[1] not in CORE else "core"
 
 
 def module_name(path: Path) -> str:
@@ -29,10 +30,8 @@ def module_name(path: Path) -> str:
 
 
 def product_files() -> list[Path]:
-    """Each product file once: the links inside trailhound/ are not followed."""
-    own = list((ROOT / "trailhound").glob("*.py"))
-    linked = [p for folder in ("collector", "evaluators", "alerts") for p in (ROOT / folder).rglob("*.py")]
-    return sorted(own + linked)
+    """Each product file once: rglob does not follow the links inside trailhound/."""
+    return sorted(p for folder in ("trailhound", "collector", "evaluators", "alerts") for p in (ROOT / folder).rglob("*.py"))
 
 
 def imported(path: Path) -> list[str]:
