@@ -1,0 +1,140 @@
+"""The `agent_*` metrics: what is counted of the watched runs, each thing once, and never taken back."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Sequence
+
+from trailhound.metrics import Metrics
+from trailhound.model import Finding, Run, Severity, Step
+
+REMEMBERED = 200_000
+"""Runs, findings and calls whose counting is remembered, so that a late change does not count them again."""
+UNKNOWN = "unknown"
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
+CLOSED = ("completed", "failed", "unfinished")
+
+
+class Once:
+    """Remembers the hashes of the latest keys: `first(*key)` is True the first time."""
+
+    def __init__(self, limit: int = REMEMBERED) -> None:
+        self._limit = limit
+        self._seen: dict[int, None] = {}
+
+    def first(self, *key: Hashable) -> bool:
+        mark = hash(key)
+        if mark in self._seen:
+            return False
+        if len(self._seen) >= self._limit:
+            del self._seen[next(iter(self._seen))]
+        self._seen[mark] = None
+        return True
+
+
+class Exposition:
+    """Counts steps some time after they came (`settle_ns`), when their neighbours have shown whether they are doubles.
+
+    While `muted`, everything is remembered and nothing is counted: a replay passes what was counted before the restart.
+    Not thread-safe; `flush` hands the sums to the registry and may be called where the other methods are called.
+    """
+
+    def __init__(self, metrics: Metrics, rules: Iterable[str], settle_ns: int) -> None:
+        self.muted = False
+        self._metrics = metrics
+        self._rules = tuple(rules)
+        self._settle_ns = settle_ns
+        self._waiting: deque[tuple[int, Step]] = deque()
+        self._sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+        self._calls = Once()
+        self._findings = Once()
+        self._runs = Once()
+        self._agents = Once()
+
+    def steps(self, steps: Iterable[Step]) -> None:
+        """Take steps that are new or changed."""
+        self._waiting.extend((s.received_ns, s) for s in steps if s.kind in ("llm", "tool", "embedding"))
+
+    def run(self, run: Run) -> None:
+        """Take a run that is new or changed; it counts once, when it is first seen closed."""
+        labels = _labels(run.service, run.agent)
+        self._know(run.service, run.agent)
+        if run.status not in CLOSED or not self._runs.first(run.tenant, run.trajectory_id) or self.muted:
+            return
+        self._metrics.inc("agent_trajectories_total", **labels, status=run.status)
+        if run.ended_ns:
+            self._metrics.observe(
+                "agent_trajectory_duration_seconds", max(0, run.ended_ns - run.started_ns) / 1e9, **labels
+            )
+        self._metrics.observe("agent_trajectory_turns", run.totals.turns, **labels)
+
+    def findings(self, findings: Sequence[Finding]) -> None:
+        """Take findings that are new or changed; each counts once at each severity that it reaches."""
+        for finding in findings:
+            labels = _labels(finding.service, finding.agent)
+            self._know(finding.service, finding.agent)
+            if finding.rule == "budget":
+                self._budget(finding, labels)
+            if finding.state == "pending" or not self._findings.first(finding.finding_id, finding.severity):
+                continue
+            if not self.muted:
+                self._metrics.inc("agent_findings_total", **labels, rule=finding.rule, severity=finding.severity)
+
+    def settle(self, now_ns: int) -> None:
+        """Count the steps that came long enough before `now_ns`."""
+        while self._waiting and self._waiting[0][0] + self._settle_ns <= now_ns:
+            self._count(self._waiting.popleft()[1])
+
+    def flush(self) -> None:
+        """Bring the registry up to date."""
+        sums, self._sums = self._sums, {}
+        for (name, labels), amount in sums.items():
+            self._metrics.inc(name, amount, **dict(labels))
+
+    def _count(self, step: Step) -> None:
+        if not step.counted or step.status in ("pending", "open"):
+            return
+        call_id = step.tool.call_id if step.synthetic and step.tool else None
+        if not self._calls.first(step.tenant, step.trace_id, step.span_id, call_id) or self.muted:
+            return
+        if step.kind == "tool":
+            name = step.tool.name if step.tool is not None else step.name
+            self._add("agent_tool_calls_total", 1, step, tool=name, status=step.status)
+        else:
+            self._count_model(step)
+
+    def _count_model(self, step: Step) -> None:
+        model = (step.model.response or step.model.request if step.model is not None else None) or UNKNOWN
+        if step.usage is not None:
+            for type_ in ("input", "output", "cache_read", "cache_write", "reasoning"):
+                amount = getattr(step.usage, f"{type_}_tokens")
+                if amount:
+                    self._add("agent_tokens_total", amount, step, model=model, type=type_)
+        if step.cost_usd is not None:
+            self._add("agent_cost_usd_total", float(step.cost_usd), step, model=model)
+        elif step.usage is not None:
+            self._add("agent_unpriced_calls_total", 1, step, model=model)
+
+    def _add(self, name: str, amount: float, step: Step, **labels: str) -> None:
+        key = (name, (("service", step.service), ("agent", step.agent or UNKNOWN), *labels.items()))
+        self._sums[key] = self._sums.get(key, 0) + amount
+
+    def _know(self, service: str, agent: str | None) -> None:
+        """Make the series of an agent that is new exist at 0, so that the first finding is an increase."""
+        if not self._agents.first(service, agent):
+            return
+        labels = _labels(service, agent)
+        for status in CLOSED:
+            self._metrics.init("agent_trajectories_total", **labels, status=status)
+        for rule in self._rules:
+            for severity in SEVERITIES:
+                self._metrics.init("agent_findings_total", **labels, rule=rule, severity=severity)
+
+    def _budget(self, finding: Finding, labels: dict[str, str]) -> None:
+        used, metric = finding.details.get("used_ratio"), finding.details.get("metric")
+        if isinstance(used, (int, float)) and isinstance(metric, str):
+            self._metrics.set("agent_budget_used_ratio", used, **labels, scope=finding.scope, metric=metric)
+
+
+def _labels(service: str, agent: str | None) -> dict[str, str]:
+    return {"service": service, "agent": agent or UNKNOWN}

@@ -1,0 +1,218 @@
+"""The HTTP API over a view that is plain data: routes, queries, errors, headers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from trailhound.clock import ManualClock
+from trailhound.collector.api.query import ListQuery, Place
+from trailhound.collector.api.server import ApiServer
+from trailhound.collector.api.view import Document, Page
+from trailhound.config import Api
+from trailhound.errors import Invalid, Retryable
+
+
+class PlainView:
+    """Remembers what it was asked, answers what it was given."""
+
+    def __init__(self) -> None:
+        self.asked: list[ListQuery] = []
+        self.reasons: list[str] = []
+        self.page = Page([{"trajectory_id": "t1"}], Place(5, "t1"))
+        self.fault: Exception | None = None
+
+    def _answer(self, query: ListQuery) -> Page:
+        if self.fault is not None:
+            raise self.fault
+        self.asked.append(query)
+        return self.page
+
+    trajectories = findings = sessions = _answer
+
+    def not_ready(self) -> list[str]:
+        return self.reasons
+
+    def metrics(self) -> bytes:
+        return b"up 1\n"
+
+    def stats(self) -> Document:
+        return {"spans": 3}
+
+    def trajectory(self, key: str) -> Document | None:
+        return {"trajectory_id": key} if key == "t1" else None
+
+    def finding(self, finding_id: str) -> Document | None:
+        return None
+
+
+Served = tuple[PlainView, str]
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    view = PlainView()
+    server = ApiServer(view, Api(listen="127.0.0.1:0", hosts=["trails.example"]), ManualClock())
+    try:
+        yield view, server.start()
+    finally:
+        server.stop()
+
+
+def ask(address: str, path: str, *, host: str | None = None, method: str = "GET") -> tuple[int, dict[str, str], Any]:
+    connection = http.client.HTTPConnection(address, timeout=5)
+    try:
+        connection.request(method, path, headers={"Host": host} if host is not None else {})
+        response = connection.getresponse()
+        body, kind = response.read(), response.headers.get_content_type()
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return response.status, headers, json.loads(body) if kind.endswith("json") else body
+    finally:
+        connection.close()
+
+
+def test_a_list_carries_its_items_and_where_it_goes_on(served: Served) -> None:
+    view, address = served
+    status, _, body = ask(address, "/api/v1/trajectories?limit=1&status=open&since=2026-01-02T03:04:05.000000006Z")
+    assert (status, body["items"]) == (200, [{"trajectory_id": "t1"}])
+    ask(address, f"/api/v1/trajectories?cursor={body['next_cursor']}")
+    assert view.asked[0] == ListQuery(1, None, 1_767_323_045_000_000_006, filters={"status": "open"})
+    assert view.asked[1].after == Place(5, "t1")
+
+
+def test_an_age_is_counted_back_from_now(served: Served) -> None:
+    view, address = served
+    ask(address, "/api/v1/findings?since=7d&until=1h")
+    now = ManualClock().now_ns()
+    assert (now - view.asked[0].since_ns, now - view.asked[0].until_ns) == (7 * 86400 * 10**9, 3600 * 10**9)
+
+
+def test_an_incomplete_answer_says_so(served: Served) -> None:
+    view, address = served
+    view.page = Page([], None, "store: opening")
+    assert ask(address, "/api/v1/findings")[2] == {"items": [], "next_cursor": None, "partial": "store: opening"}
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "word"),
+    [
+        ("/api/v1/trajectories?colour=red", 400, "known here: cursor, limit, since, until, agent"),
+        ("/api/v1/trajectories?rule=loop", 400, "unknown parameter `rule`"),
+        ("/api/v1/trajectories?limit=0", 400, "1 to 1000"),
+        ("/api/v1/trajectories?limit=%E0%A5%AA", 400, "1 to 1000"),
+        ("/api/v1/trajectories?limit=1&limit=2", 400, "twice"),
+        ("/api/v1/trajectories?cursor=!!", 400, "next_cursor"),
+        ("/api/v1/trajectories?cursor=WyJhIiwgMV0", 400, "next_cursor"),
+        ("/api/v1/trajectories?since=yesterday", 400, "like 7d"),
+        ("/api/v1/trajectories?since=2026-13-01T00:00:00Z", 400, "like 7d"),
+        ("/api/v1/trajectories/unknown", 404, "no trajectory or trace"),
+        ("/api/v1/findings/unknown", 404, "no finding"),
+        ("/nothing", 404, "Not Found"),
+    ],
+)
+def test_errors_are_problem_details(served: Served, path: str, status: int, word: str) -> None:
+    got, headers, body = ask(served[1], path)
+    assert (got, headers["content-type"], body["status"]) == (status, "application/problem+json", status)
+    assert word in body["detail"]
+    assert set(body) == {"type", "title", "status", "detail"}
+
+
+def test_writing_is_refused(served: Served) -> None:
+    status, headers, body = ask(served[1], "/api/v1/findings", method="POST")
+    assert (status, headers["allow"], body["title"]) == (405, "GET,HEAD", "Method Not Allowed")
+
+
+def test_what_cannot_be_known_now_is_asked_for_again(served: Served) -> None:
+    view, address = served
+    view.fault = Retryable("store: away")
+    status, headers, body = ask(address, "/api/v1/findings")
+    assert (status, headers["retry-after"], body["detail"]) == (503, "2", "store: away")
+
+
+def test_a_bug_is_answered_without_its_text(served: Served) -> None:
+    view, address = served
+    view.fault = RuntimeError("secret")
+    status, _, body = ask(address, "/api/v1/findings")
+    assert status == 500
+    assert "secret" not in json.dumps(body)
+
+
+def test_readiness_gives_its_reasons(served: Served) -> None:
+    view, address = served
+    assert ask(address, "/readyz")[::2] == (200, {"ready": True, "reasons": []})
+    view.reasons = ["store: opening"]
+    assert ask(address, "/readyz")[::2] == (503, {"ready": False, "reasons": ["store: opening"]})
+    assert ask(address, "/healthz")[::2] == (200, b"ok\n")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("localhost:4320", 200),
+        ("127.0.0.1:1", 200),
+        ("[::1]", 200),
+        ("[::1]:4320", 200),
+        ("Trails.Example", 200),
+        ("evil.example", 421),
+        ("localhost.evil.example:4320", 421),
+        ("169.254.169.254", 421),
+        ("", 421),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/stats", "/nothing"])
+def test_only_known_host_names_are_served(served: Served, host: str, status: int, path: str) -> None:
+    got = ask(served[1], path, host=host)[0]
+    assert got == (404 if path == "/nothing" and status == 200 else status)
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/stats", "/nothing"])
+def test_every_answer_carries_the_security_headers(served: Served, path: str) -> None:
+    headers = ask(served[1], path)[1]
+    assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "access-control-allow-origin" not in headers
+
+
+def test_the_description_names_every_route_and_filter(served: Served) -> None:
+    document = ask(served[1], "/openapi.json")[2]
+    assert document["openapi"].startswith("3.1")
+    assert set(document["paths"]) >= {"/api/v1/trajectories/{id}", "/api/v1/findings", "/metrics", "/readyz"}
+    names = {p["name"] for p in document["paths"]["/api/v1/findings"]["get"]["parameters"]}
+    assert names >= {"cursor", "limit", "since", "until", "rule", "severity", "state", "scope", "tenant"}
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "trails.example:0"])
+def test_an_address_that_others_reach_is_refused_without_consent(listen: str) -> None:
+    with pytest.raises(Invalid, match="allow_remote"):
+        ApiServer(PlainView(), Api(listen=listen), ManualClock()).start()
+
+
+def test_an_address_that_others_reach_is_served_with_consent() -> None:
+    server = ApiServer(PlainView(), Api(listen="0.0.0.0:0", allow_remote=True), ManualClock())
+    try:
+        port = server.start().rpartition(":")[2]
+        assert ask(f"127.0.0.1:{port}", "/healthz")[0] == 200
+    finally:
+        server.stop()
+
+
+def test_a_port_in_use_is_an_error_of_one_line(served: Served) -> None:
+    second = ApiServer(PlainView(), Api(listen=served[1]), ManualClock())
+    with pytest.raises(Invalid, match=r"api\.listen: cannot listen on .* \(Address already in use\)"):
+        second.start()
+    second.stop()
+
+
+def test_stopping_twice_is_harmless_and_leaves_no_thread() -> None:
+    server = ApiServer(PlainView(), Api(listen="127.0.0.1:0"), ManualClock())
+    server.start()
+    server.stop()
+    server.stop()
+    assert not [thread for thread in threading.enumerate() if thread.name == "api"]
