@@ -1,0 +1,1 @@
+"""Station 5: steps become runs, whatever order they arrive in."""

@@ -1,0 +1,91 @@
+"""The header of a run, gathered from its steps: whoever starts first names it, whatever arrives first."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from trailhound.model import Run, Step
+
+T = TypeVar("T")
+Order = tuple[int, int, str]
+
+
+class First(Generic[T]):
+    """The value of the step that comes first in order among those that have one."""
+
+    __slots__ = ("order", "value")
+
+    def __init__(self) -> None:
+        self.order: Order | None = None
+        self.value: T | None = None
+
+    def offer(self, order: Order, value: T | None) -> None:
+        if value is not None and (self.order is None or order <= self.order):
+            self.order, self.value = order, value
+
+
+class Last(First[T]):
+    """The value of the step that comes last in order among those that have one."""
+
+    __slots__ = ()
+
+    def offer(self, order: Order, value: T | None) -> None:
+        if value is not None and (self.order is None or order >= self.order):
+            self.order, self.value = order, value
+
+
+class Header:
+    """Collects a run's header step by step."""
+
+    def __init__(self) -> None:
+        self.service: First[str] = First()
+        self.service_version: First[str] = First()
+        self.environment: First[str] = First()
+        self.session_id: First[str] = First()
+        self.user_id: First[str] = First()
+        self.task: First[str] = First()
+        self.root: First[Step] = First()
+        """The root that starts first; the root of a run is a step whose parent is none or in another process."""
+        self._agent: First[str] = First()
+        self._named_agent: First[str] = First()
+        self._agents: dict[str, Order] = {}
+        self._input: First[Any] = First()
+        self._output: Last[Any] = Last()
+        self._dialects: set[str] = set()
+        self.started_ns = 0
+        self.ended_ns = 0
+        self.last_received_ns = 0
+
+    def add(self, step: Step) -> None:
+        order = step.order
+        self.service.offer(order, step.service)
+        self.service_version.offer(order, step.service_version)
+        self.environment.offer(order, step.environment)
+        self.session_id.offer(order, step.session_id)
+        self.user_id.offer(order, step.user_id)
+        self.task.offer(order, step.task)
+        if not step.parent_span_id or step.remote_parent:
+            self.root.offer(order, step)
+        if step.agent is not None:
+            (self._agent if step.kind == "agent" else self._named_agent).offer(order, step.agent)
+            self._agents[step.agent] = min(order, self._agents.get(step.agent, order))
+        if step.kind == "llm":
+            self._input.offer(order, step.input)
+            self._output.offer(order, step.output)
+        self._dialects.update(step.dialects)
+        self.started_ns = min(self.started_ns or step.start_ns, step.start_ns)
+        self.ended_ns = max(self.ended_ns, step.end_ns)
+        self.last_received_ns = max(self.last_received_ns, step.received_ns)
+
+    def write(self, run: Run) -> None:
+        """Bring `run` up to date."""
+        root = self.root.value
+        run.service = self.service.value or ""
+        run.service_version, run.environment = self.service_version.value, self.environment.value
+        run.session_id, run.user_id, run.task = self.session_id.value, self.user_id.value, self.task.value
+        run.agent = self._agent.value or self._named_agent.value
+        run.agents = sorted(self._agents, key=lambda name: (self._agents[name], name))
+        run.dialects = sorted(self._dialects)
+        run.started_ns, run.ended_ns = self.started_ns, self.ended_ns
+        run.input = root.input if root is not None and root.input is not None else self._input.value
+        run.output = root.output if root is not None and root.output is not None else self._output.value

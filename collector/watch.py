@@ -1,0 +1,260 @@
+"""The pure core: acknowledged records in, runs and findings out; the daemon, `check` and the test set all use it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from trailhound.collector.assemble.approvals import ApprovalIndex
+from trailhound.collector.assemble.life import outlook
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.scopes import WiderScopes
+from trailhound.collector.assemble.traces import TraceRuns
+from trailhound.collector.decode import Received, decode_logs, decode_traces
+from trailhound.collector.dialects import read
+from trailhound.config import Config
+from trailhound.evaluators.judge import RuleSet
+from trailhound.metrics import Metrics
+from trailhound.model import Finding, Record, Rejected, Run, RunStatus, Step, Trajectory
+
+LINGER_S = 60.0
+"""How long a closed run stays in memory, so that a span a little late finds it there."""
+
+Key = tuple[str, str]
+"""(tenant, trajectory id) or (tenant, trace id)."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What came in; received = stored + duplicate + rejected."""
+
+    received: int = 0
+    stored: int = 0
+    duplicate: int = 0
+    late: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Fed:
+    """What one record brought: the spans that are new, with their steps, and those refused."""
+
+    new: list[tuple[Received, Step]] = field(default_factory=list)
+    replaced: list[tuple[Received, Step]] = field(default_factory=list)
+    """Later reports of spans that were known, which take their place; counted as duplicates."""
+    duplicate: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Changes:
+    """Runs and findings that changed since the last time, settled."""
+
+    runs: list[LiveRun] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+class Watch:
+    """Assembles and judges. Single-threaded; reads no clock: time comes with the records and through `advance`."""
+
+    def __init__(self, config: Config, *, metrics: Metrics | None = None) -> None:
+        self.config = config
+        self.rules = RuleSet(config, metrics=metrics)
+        self.counts = Counts()
+        self.runs: dict[Key, LiveRun] = {}
+        self._metrics = metrics
+        self._traces: dict[Key, TraceRuns] = {}
+        self._approvals = ApprovalIndex(config.approvals)
+        self._wider = WiderScopes(self.rules)
+        self._dirty: dict[Key, LiveRun] = {}
+        self._due: list[tuple[int, Key]] = []
+        self._closed: list[tuple[int, Key]] = []
+        self._told: dict[str, Finding] = {}
+        """Findings as last reported by `changes`, to tell what changed."""
+        self._by_run: dict[Key, set[str]] = {}
+        self._segment = 0
+
+    # ------------------------------------------------------------ records in
+
+    def feed(self, record: Record, segment: int = 0) -> Fed:
+        """Take one acknowledged request; `segment` is the journal segment it came from."""
+        self._segment = segment
+        fed = Fed()
+        if record.signal == "logs":
+            decode_logs(record)
+            return fed
+        decoded = decode_traces(record)
+        fed.rejected = decoded.rejected
+        self.counts.rejected += decoded.rejected
+        self.counts.received += len(decoded.spans) + len(decoded.rejected)
+        for received in decoded.spans:
+            step = read(received.span, self.config.runs.task)
+            self._take(fed, received, step)
+        self.counts.duplicate += fed.duplicate
+        self.counts.stored += len(fed.new)
+        return fed
+
+    def _take(self, fed: Fed, received: Received, step: Step) -> None:
+        """Assemble one span."""
+        trace = self._trace(step.tenant, step.trace_id)
+        known = trace.known(step.span_id)
+        if known is None:
+            fed.new.append((received, step))
+            changed = trace.add(step)
+        else:
+            fed.duplicate += 1
+            if step.end_ns <= known[1].end_ns:
+                return
+            fed.replaced.append((received, step))
+            known[0].replace(step)
+            changed = [known[0]]
+        for run in changed:
+            self._touch(run)
+
+    def _trace(self, tenant: str, trace_id: str) -> TraceRuns:
+        trace = self._traces.get((tenant, trace_id))
+        if trace is None:
+            trace = TraceRuns(tenant, trace_id, lambda run_id: self._new_run(tenant, run_id, trace_id))
+            self._traces[tenant, trace_id] = trace
+        return trace
+
+    def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
+        run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules)
+        run.first_segment = self._segment
+        self.runs[tenant, run_id] = run
+        return run
+
+    def _touch(self, run: LiveRun) -> None:
+        run.last_segment = self._segment
+        if run.run.status not in ("open", "waiting"):
+            self.counts.late += 1
+            run.run.status, run.run.status_reason = "open", "late_span"
+        self._dirty[_key(run)] = run
+
+    # ------------------------------------------------------------ time
+
+    def advance(self, now_ns: int) -> None:
+        """Close every run whose time is up at `now_ns`, and forget those closed long ago."""
+        self._settle_all()
+        while self._due and self._due[0][0] <= now_ns:
+            _, key = heapq.heappop(self._due)
+            run = self.runs.get(key)
+            if run is not None and run.run.status in ("open", "waiting"):
+                self._close_if_due(run, now_ns)
+        while self._closed and self._closed[0][0] <= now_ns:
+            _, key = heapq.heappop(self._closed)
+            self._evict(key)
+
+    def _close_if_due(self, run: LiveRun, now_ns: int) -> None:
+        view = outlook(run.signs(), self.config.runs)
+        if view.due_ns > now_ns:
+            heapq.heappush(self._due, (view.due_ns, _key(run)))
+            return
+        self._close(run, view.then, view.then_reason, view.due_ns)
+
+    def _close(self, run: LiveRun, status: RunStatus, reason: str, now_ns: int) -> None:
+        run.run.status, run.run.status_reason = status, reason
+        run.close()
+        self._dirty[_key(run)] = run
+        heapq.heappush(self._closed, (now_ns + int(LINGER_S * 1e9), _key(run)))
+        if self._metrics is not None:
+            self._metrics.inc("trailhound_trajectories_closed_total", reason=reason)
+
+    def finish(self) -> None:
+        """The input has ended: idle time has passed for every run. One that waits for a person still waits."""
+        self._settle_all()
+        for run in list(self.runs.values()):
+            view = outlook(run.signs(), self.config.runs)
+            if view.status == "open" and run.run.status == "open":
+                self._close(
+                    run, view.then, "end_of_input" if view.then_reason == "idle" else view.then_reason, view.due_ns
+                )
+
+    def _evict(self, key: Key) -> None:
+        run = self.runs.get(key)
+        if run is None or run.run.status in ("open", "waiting") or key in self._dirty:
+            return
+        del self.runs[key]
+        self._wider.forget(run)
+        for trace_id in run.run.trace_ids:
+            trace = self._traces.get((run.run.tenant, trace_id))
+            if trace is not None and not any(_key(r) in self.runs for r in trace.runs):
+                del self._traces[run.run.tenant, trace_id]
+        for finding_id in self._by_run.pop(key, ()):
+            self._told.pop(finding_id, None)
+
+    def low_water(self) -> int | None:
+        """The first journal segment that an open run still needs; None when no run is open."""
+        return min((r.first_segment for r in self.runs.values() if r.run.status in ("open", "waiting")), default=None)
+
+    # ------------------------------------------------------------ answers out
+
+    def _settle_all(self) -> None:
+        for run in self._dirty.values():
+            if run.run.status in ("open", "waiting"):
+                self._settle(run)
+
+    def _settle(self, run: LiveRun) -> None:
+        session = run.session_id
+        news = run.take_news()
+        for step in news.evidence:
+            for call in self._approvals.learn(step, session):
+                self._ask(call)
+        for step in news.calls:
+            if self.rules.tools.needs_approval(step):
+                run.approve(step, self._approvals.ask(step, session))
+        view = outlook(run.signs(), self.config.runs)
+        run.run.status, run.run.status_reason = view.status, view.reason
+        run.settle()
+        self._wider.settle(run, news)
+        heapq.heappush(self._due, (view.due_ns, _key(run)))
+
+    def _ask(self, call: Step) -> None:
+        """New evidence may change the verdict on a call of any run."""
+        trace = self._traces.get((call.tenant, call.trace_id))
+        known = trace.known(call.span_id) if trace is not None else None
+        if known is not None:
+            run = known[0]
+            run.approve(call, self._approvals.ask(call, run.session_id))
+
+    def changes(self) -> Changes:
+        """Settle what changed since the last call and return it."""
+        self._settle_all()
+        changes = Changes(runs=list(self._dirty.values()))
+        for run in changes.runs:
+            changes.findings += self._news(_key(run), [*run.findings])
+        for scope_key, findings in self._wider.take_findings():
+            changes.findings += self._news(scope_key, findings)
+        self._dirty = {}
+        return changes
+
+    def _news(self, key: Key, findings: Iterable[Finding]) -> list[Finding]:
+        """Findings of one run or scope that are new or different; one that vanished is told once, as resolved."""
+        now = {f.finding_id: f for f in findings}
+        news = [f for f in now.values() if self._told.get(f.finding_id) != f]
+        for gone in self._by_run.get(key, set()) - now.keys():
+            old = self._told.pop(gone)
+            if old.state != "resolved":
+                news.append(_resolved(old))
+        self._told.update(now)
+        self._by_run[key] = set(now)
+        return news
+
+    def trajectories(self) -> list[Trajectory]:
+        """Every run in memory, in order of start."""
+        runs = sorted(self.runs.values(), key=lambda r: (r.run.started_ns, r.run.trajectory_id))
+        return [r.trajectory() for r in runs if r.has_steps]
+
+    def findings(self) -> list[Finding]:
+        """Every finding in memory: of runs in order of start, then of sessions and agents."""
+        own = [f for t in self.trajectories() for f in t.findings]
+        return own + self._wider.findings()
+
+
+def _key(run: LiveRun) -> Key:
+    return (run.run.tenant, run.run.trajectory_id)
+
+
+def _resolved(finding: Finding) -> Finding:
+    return replace(finding, state="resolved")
