@@ -1,0 +1,168 @@
+"""The store's twin in memory, for tests and for judging without keeping: same contract, nothing durable."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import fields
+from typing import TypeVar
+
+from trailhound.collector.store.base import (
+    FINDING_FILTERS,
+    RUN_FILTERS,
+    SESSION_FILTERS,
+    DeadLetter,
+    Inserted,
+    Listing,
+    Session,
+    SpanRow,
+    Stats,
+    check_filters,
+)
+from trailhound.config import Retention
+from trailhound.metrics import Metrics
+from trailhound.model import Finding, Run, Span, Totals
+
+_Item = TypeVar("_Item")
+
+
+class MemoryStore:
+    """`Store` in dictionaries; retention is ignored."""
+
+    def __init__(
+        self, dsn: str = "memory://", retention: Retention | None = None, metrics: Metrics | None = None
+    ) -> None:
+        self._lock = threading.RLock()
+        self._tokens: set[str] = set()
+        self._spans: dict[tuple[str, str, str], Span] = {}
+        self._runs: dict[tuple[str, str], tuple[int, Run]] = {}
+        self._findings: dict[tuple[str, str], tuple[int, Finding]] = {}
+        self._letters: dict[str, DeadLetter] = {}
+
+    def open(self) -> None:
+        """Nothing to connect to."""
+
+    def close(self) -> None:
+        """What was written stays readable, so that a test can look at it afterwards."""
+
+    def insert_segment(self, token: str, rows: Sequence[SpanRow]) -> Inserted:
+        with self._lock:
+            if token not in self._tokens:
+                for received, _ in rows:
+                    self._keep(received.span)
+                self._tokens.add(token)
+        return Inserted(len(rows))
+
+    def _keep(self, span: Span) -> None:
+        key = (span.tenant, span.trace_id, span.span_id)
+        known = self._spans.get(key)
+        if known is None or rank(span) >= rank(known):
+            self._spans[key] = span
+
+    def put_trajectories(self, runs: Sequence[Run], at_ns: int) -> None:
+        with self._lock:
+            for run in runs:
+                known = self._runs.get((run.tenant, run.trajectory_id))
+                if known is None or at_ns >= known[0]:
+                    self._runs[run.tenant, run.trajectory_id] = (at_ns, deepcopy(run))
+
+    def put_findings(self, findings: Sequence[Finding], at_ns: int) -> None:
+        with self._lock:
+            for finding in findings:
+                known = self._findings.get((finding.tenant, finding.finding_id))
+                if known is None or at_ns >= known[0]:
+                    self._findings[finding.tenant, finding.finding_id] = (at_ns, deepcopy(finding))
+
+    def put_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
+        with self._lock:
+            self._letters.update((letter.id, letter) for letter in letters)
+
+    def load_spans(self, tenant: str, trace_ids: Sequence[str]) -> list[Span]:
+        wanted = set(trace_ids)
+        with self._lock:
+            found = [span for key, span in self._spans.items() if key[0] == tenant and key[1] in wanted]
+        return sorted(found, key=lambda span: (span.start_ns, span.span_id))
+
+    def get_trajectory(self, key: str, tenant: str | None = None) -> Run | None:
+        with self._lock:
+            runs = [run for _, run in self._runs.values() if tenant in (None, run.tenant)]
+        runs.sort(key=lambda run: (run.trajectory_id != key, run.started_ns, run.trajectory_id))
+        return next((run for run in runs if key == run.trajectory_id or key in run.trace_ids), None)
+
+    def list_trajectories(self, listing: Listing) -> list[Run]:
+        check_filters(listing, RUN_FILTERS)
+        with self._lock:
+            runs = [run for _, run in self._runs.values()]
+        return _page(((run.started_ns, run.trajectory_id, run) for run in runs), listing)
+
+    def list_findings(self, listing: Listing) -> list[Finding]:
+        check_filters(listing, FINDING_FILTERS)
+        with self._lock:
+            findings = [finding for _, finding in self._findings.values()]
+        return _page(((finding.first_seen_ns, finding.finding_id, finding) for finding in findings), listing)
+
+    def list_sessions(self, listing: Listing) -> list[Session]:
+        check_filters(listing, SESSION_FILTERS)
+        groups: dict[tuple[str, str], list[Run]] = {}
+        with self._lock:
+            for _, run in self._runs.values():
+                if run.session_id and _matches(run, listing):
+                    groups.setdefault((run.tenant, run.session_id), []).append(run)
+        sessions = [
+            _session(sorted(runs, key=lambda run: (run.started_ns, run.trajectory_id))) for runs in groups.values()
+        ]
+        bare = Listing({}, listing.since_ns, listing.until_ns, listing.after, listing.limit)
+        return _page(((session.started_ns, session.session_id, session) for session in sessions), bare)
+
+    def stats(self) -> Stats:
+        with self._lock:
+            return Stats(len(self._spans), len(self._runs), len(self._findings), len(self._letters))
+
+
+def rank(span: Span) -> tuple[bool, int]:
+    """Of two reports of a span the one with the higher rank counts: the first ended, else the last received."""
+    ended = span.end_ns > 0
+    return (ended, -span.received_ns if ended else span.received_ns)
+
+
+def _page(items: Iterable[tuple[int, str, _Item]], listing: Listing) -> list[_Item]:
+    chosen = [
+        (time_ns, key, item)
+        for time_ns, key, item in items
+        if listing.since_ns <= time_ns < listing.until_ns
+        and (listing.after is None or (time_ns, key) < listing.after)
+        and _matches(item, listing)
+    ]
+    chosen.sort(key=lambda entry: entry[:2], reverse=True)
+    return [item for _, _, item in chosen[: listing.limit]]
+
+
+def _matches(item: object, listing: Listing) -> bool:
+    return all(getattr(item, name) == value for name, value in listing.filters.items())
+
+
+def _session(runs: list[Run]) -> Session:
+    """The session of these runs, which are in order of their start; its names are those of its first run."""
+    first = runs[0]
+    return Session(
+        session_id=first.session_id or "",
+        tenant=first.tenant,
+        service=first.service,
+        agent=first.agent,
+        user_id=first.user_id,
+        started_ns=first.started_ns,
+        ended_ns=max(run.ended_ns for run in runs),
+        trajectories=len(runs),
+        open=sum(run.status in ("open", "waiting") for run in runs),
+        totals=_sum([run.totals for run in runs]),
+    )
+
+
+def _sum(parts: list[Totals]) -> Totals:
+    total = Totals()
+    for name in (f.name for f in fields(Totals)):
+        known = [value for part in parts if (value := getattr(part, name)) is not None]
+        if known:
+            setattr(total, name, sum(known))
+    return total
