@@ -34,7 +34,8 @@ _statuses: dict[bytes, tuple[int, str]] = {b"": (0, "")}
 class Received:
     """A span with its OTLP message and that of its resource, both well formed.
 
-    `raw` is what was received, except where a part of that was corrupt: then it is `span` encoded anew.
+    `raw` is what was received, except where a part of that was corrupt: then it is `span` encoded anew. Its strings may
+    hold invalid UTF-8 and its values may nest deeper than those of `span`.
     """
 
     span: Span

@@ -266,7 +266,7 @@ def _bytes(value: Any) -> bytes | None:
         return None
     plain = value.rstrip("=").replace("-", "+").replace("_", "/")
     try:
-        return base64.b64decode(plain + "=" * (-len(plain) % 4))
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
         return None
 

@@ -28,7 +28,8 @@ _DOUBLE_LE = struct.Struct("<d")
 _MEMO_LENGTH = 96
 _MEMO_SIZE = 8192
 _pairs: dict[bytes, tuple[str, AttributeValue]] = {}
-"""Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte."""
+"""Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte.
+Spans share the lists in it (finish reasons), as they share their resource: nobody changes what a span holds."""
 _names: dict[bytes, str] = {}
 """Attribute keys seen before: one string object a key makes later dict look-ups cheap."""
 
@@ -65,7 +66,7 @@ def _read_pair(pair: bytes) -> tuple[str, AttributeValue]:
         length, at = read_varint(pair, split + 1)
         if at + length == size:
             known = (_name(pair[2:split]), read_value(pair, at, size))
-            if size <= _MEMO_LENGTH and known[1].__class__ is not list and known[1].__class__ is not dict:
+            if size <= _MEMO_LENGTH and known[1].__class__ is not dict:
                 if len(_pairs) >= _MEMO_SIZE:
                     _pairs.clear()
                 _pairs[pair] = known
