@@ -10,7 +10,7 @@ from trailhound.config import Config
 
 def receiver(config: Config, fail: Callable[[str], None]) -> child.Service:
     """Stations 1 and 2. Its imports are light: it must accept about a second after its start."""
-    from trailhound.collector.receive.service import Receiver
+    from trailhound.collector.receive.server import Receiver
 
     return Receiver(config, fail=fail)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from trailhound.errors import Retryable
 from trailhound.metrics import Metrics
@@ -68,9 +69,11 @@ class Ticket:
         self._in_flight.give(self._bytes)
         self._bytes = 0
 
-    def __enter__(self) -> Ticket:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if not self._lent:
             self.free()

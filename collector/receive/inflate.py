@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import zstandard
 
@@ -93,7 +93,7 @@ def _deflate(body: bytes) -> Iterator[Piece]:
         raise zlib.error("data after its end")
 
 
-def _zlib_stream(body: bytes, start: int, wbits: int) -> Iterator[Piece]:
+def _zlib_stream(body: bytes, start: int, wbits: int) -> Generator[Piece, None, int]:
     """One zlib stream that begins at `start`; returns where it ends."""
     stream = zlib.decompressobj(wbits)
     for at in range(start, len(body), SLICE):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from google.protobuf import duration_pb2, json_format
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from trailhound.errors import Invalid, Retryable
 
@@ -85,7 +85,7 @@ class Refusal:
         status = self._status()
         if encoding == "json":
             return json_format.MessageToJson(status, indent=None).encode()
-        return status.SerializeToString()
+        return bytes(status.SerializeToString())
 
     def headers(self) -> dict[str, str]:
         """HTTP headers besides the content type."""
