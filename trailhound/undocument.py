@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import calendar
 import re
-import time
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -23,14 +22,15 @@ def parse_rfc3339(value: str | None) -> int:
     match = _TIME.fullmatch(value)
     if match is None:
         raise Invalid(f"{value!r} is no RFC 3339 time in UTC", reason="document")
-    seconds = calendar.timegm(time.strptime(match[1], "%Y-%m-%dT%H:%M:%S"))
+    seconds = int(datetime.fromisoformat(match[1] + "+00:00").timestamp())
     return seconds * 1_000_000_000 + int((match[2] or "0").ljust(9, "0"))
 
 
 def trajectory_from(document: dict[str, Any]) -> Trajectory:
     """The run, its steps and findings out of `trajectory_document`'s shape. Raises Invalid for another shape.
 
-    What the document does not carry (raw messages, links, approvals as evidence) stays at its default.
+    Keys whose value is null may be missing. What the document does not carry (raw messages, links, approvals as
+    evidence) stays at its default.
     """
     try:
         run = _run(document)
@@ -66,17 +66,26 @@ def finding_from(document: dict[str, Any]) -> Finding:
 
 
 def _run(document: dict[str, Any]) -> Run:
-    same = ("trajectory_id", "tenant", "service", "trace_ids", "status", "agent", "session_id", "user_id")
-    more = ("service_version", "environment", "task", "input", "output")
-    started = parse_rfc3339(document["started_at"])
+    started = parse_rfc3339(document.get("started_at"))
     return Run(
-        **{name: document[name] for name in same},
-        **{name: document.get(name) for name in more},
+        trajectory_id=document["trajectory_id"],
+        tenant=document["tenant"],
+        service=document["service"],
+        trace_ids=list(document["trace_ids"]),
+        status=document["status"],
         status_reason=document.get("status_reason") or "",
+        agent=document.get("agent"),
         agents=list(document.get("agents") or []),
+        session_id=document.get("session_id"),
+        user_id=document.get("user_id"),
+        task=document.get("task"),
+        service_version=document.get("service_version"),
+        environment=document.get("environment"),
         started_ns=started,
         ended_ns=_ended(document, started),
         dialects=list(document.get("dialects") or []),
+        input=document.get("input"),
+        output=document.get("output"),
         totals=_totals(document["totals"]),
     )
 
@@ -100,34 +109,33 @@ def _step(run: Run, item: dict[str, Any]) -> Step:
         tenant=run.tenant,
         trace_id=item["trace_id"],
         span_id=item["span_id"],
-        parent_span_id=item["parent_span_id"] or "",
+        parent_span_id=item.get("parent_span_id") or "",
         kind=item["kind"],
         name=item["name"],
-        start_ns=parse_rfc3339(item["started_at"]),
-        end_ns=parse_rfc3339(item["ended_at"]),
+        start_ns=parse_rfc3339(item.get("started_at")),
+        end_ns=parse_rfc3339(item.get("ended_at")),
         status=item["status"],
         service=run.service,
         container=item["kind"] in _CONTAINERS,
-        agent=item["agent"],
+        agent=item.get("agent"),
         session_id=run.session_id,
-        tool=_tool(item["tool"]),
-        model=None if item["model"] is None else Model(**item["model"]),
-        usage=None if item["usage"] is None else Usage(**item["usage"]),
-        cost_usd=_money(item["cost_usd"]),
-        error=None if item["error"] is None else Failure(**item["error"]),
-        truncated=item["truncated"],
+        tool=_tool(item.get("tool")),
+        model=Model(**item["model"]) if item.get("model") else None,
+        usage=Usage(**item["usage"]) if item.get("usage") else None,
+        cost_usd=_money(item.get("cost_usd")),
+        error=Failure(**item["error"]) if item.get("error") is not None else None,
+        truncated=bool(item.get("truncated")),
         counted=item["counted"],
-        approval=None if approval is None else ApprovalVerdict(**approval),
+        approval=ApprovalVerdict(**approval) if approval else None,
     )
 
 
 def _tool(item: dict[str, Any] | None) -> ToolCall | None:
     if item is None:
         return None
-    arguments = item["arguments"]
-    return ToolCall(
-        item["name"], item["call_id"], arguments, item["result"], None if arguments is None else digest(arguments)
-    )
+    arguments = item.get("arguments")
+    known = None if arguments is None else digest(arguments)
+    return ToolCall(item["name"], item.get("call_id"), arguments, item.get("result"), known)
 
 
 def _money(value: str | None) -> Decimal | None:

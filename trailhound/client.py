@@ -1,0 +1,110 @@
+"""Asks a running daemon over its HTTP API, for the commands that show and promote."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import orjson
+
+from trailhound.errors import Invalid, Retryable
+
+DEFAULT_API = "http://127.0.0.1:4320"
+TIMEOUT_S = 30.0
+MAX_ANSWER = 256 * 2**20
+"""Bytes of one answer that are read at most (own choice: far above the largest run, far below the memory)."""
+PAGE = 200
+"""Items asked for at once."""
+
+
+class Client:
+    """One daemon. Every call raises Retryable when it cannot be reached, Invalid (`not_found`, ...) when it refuses."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Invalid(f"--api {url!r} is no URL of a daemon: write for example {DEFAULT_API}", reason="usage")
+        self.url = url.rstrip("/")
+        self._parts = parts
+        self.partial: str | None = None
+        """What the last list could not take into account, in the daemon's words."""
+
+    def trajectory(self, trajectory_id: str) -> dict[str, Any]:
+        """One run with its steps and findings, by trajectory id or trace id."""
+        return self.get(
+            f"/api/v1/trajectories/{quote(trajectory_id, safe='')}", what=f"trajectory or trace {trajectory_id}"
+        )
+
+    def item(self, kind: str, item_id: str) -> dict[str, Any]:
+        """One item of `findings` or `sessions`."""
+        return self.get(f"/api/v1/{kind}/{quote(item_id, safe='')}", what=f"{kind.removesuffix('s')} {item_id}")
+
+    def items(self, kind: str, limit: int, filters: Mapping[str, str | None]) -> Iterator[dict[str, Any]]:
+        """Up to `limit` items of a list, newest first, page by page."""
+        asked = {name: value for name, value in filters.items() if value is not None}
+        cursor: str | None = None
+        while limit > 0:
+            page = self.get(
+                f"/api/v1/{kind}", {**asked, "limit": str(min(limit, PAGE)), **({"cursor": cursor} if cursor else {})}
+            )
+            self.partial = page.get("partial") or self.partial
+            yield from page["items"][:limit]
+            limit -= len(page["items"])
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+    def get(self, path: str, query: Mapping[str, str] | None = None, *, what: str = "that") -> dict[str, Any]:
+        """The JSON object at `path`; `what` names the thing in the error for a 404."""
+        target = self._parts.path.rstrip("/") + path + ("?" + urlencode(query) if query else "")
+        status, body = self._request(target)
+        if status == 404:
+            raise Invalid(f"no {what} is known to the daemon at {self.url}", reason="not_found")
+        if status >= 500:
+            raise Retryable(f"the daemon at {self.url} answered {status}: {_problem(body)}; try again in a moment")
+        if status != 200:
+            raise Invalid(f"the daemon at {self.url} answered {status}: {_problem(body)}", reason="refused")
+        return self._object(body)
+
+    def _request(self, target: str) -> tuple[int, bytes]:
+        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
+        try:
+            connection = kind(self._parts.hostname or "", self._parts.port, timeout=TIMEOUT_S)
+        except ValueError:
+            raise Invalid(f"--api {self.url!r}: the port is no number up to 65535", reason="usage") from None
+        try:
+            connection.request("GET", target, headers={"Accept": "application/json"})
+            response = connection.getresponse()
+            return response.status, response.read(MAX_ANSWER)
+        except ConnectionRefusedError:
+            raise Retryable(
+                f"no daemon at {self.url}: start one with `trailhound serve`, or name another with --api"
+            ) from None
+        except TimeoutError:
+            raise Retryable(f"the daemon at {self.url} did not answer within {TIMEOUT_S:.0f} s") from None
+        except (OSError, http.client.HTTPException) as error:
+            raise Retryable(f"the daemon at {self.url} cannot be asked: {error or type(error).__name__}") from None
+        finally:
+            connection.close()
+
+    def _object(self, body: bytes) -> dict[str, Any]:
+        try:
+            answer = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise Invalid(
+                f"{self.url} did not answer like a Trailhound daemon: is --api its API port (4320)?", reason="refused"
+            )
+        return answer
+
+
+def _problem(body: bytes) -> str:
+    """The text of RFC 9457 problem details, else the start of the body."""
+    try:
+        problem = orjson.loads(body)
+        return str(problem.get("detail") or problem.get("title") or "")
+    except (orjson.JSONDecodeError, AttributeError):
+        return body[:200].decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""The commands of `trailhound`, one file each: every module here has `register(app)` and is found by the CLI."""

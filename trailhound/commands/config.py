@@ -1,0 +1,61 @@
+"""`trailhound config`: is this configuration right, and what can be configured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trailhound import options
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Check a configuration file, or print what it may hold.", no_args_is_help=True)
+    group.command("check")(check)
+    group.command("schema")(schema)
+    app.add_typer(group, name="config")
+
+
+def check(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The configuration file.", show_default=False)
+    ] = None,
+    config: options.ConfigFile = None,
+) -> None:
+    """Check a configuration, `TRAILHOUND_` variables and the settings of the rules included.
+
+    Prints one line; exit code 2 when something in it is wrong.
+    """
+    from trailhound.config import load
+    from trailhound.evaluators.judge import RuleSet
+
+    path = file or config
+    RuleSet(load(path))
+    typer.echo(f"{path or 'the defaults'}: ok")
+
+
+def schema() -> None:
+    """Print the JSON Schema of the configuration file, every rule's settings included."""
+    options.print_json(whole_schema())
+
+
+def whole_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of the configuration with each rule's settings under `rules.<id>`."""
+    from trailhound.config import Config
+    from trailhound.evaluators.registry import evaluator_types
+
+    document = Config.model_json_schema()
+    definitions = document.setdefault("$defs", {})
+    rules: dict[str, Any] = {}
+    for name, cls in evaluator_types().items():
+        settings = cls.SettingsType.model_json_schema(ref_template="#/$defs/{model}")
+        definitions.update(settings.pop("$defs", {}))
+        rules[name] = settings
+    document["properties"]["rules"] = {
+        "type": "object",
+        "description": document["properties"]["rules"].get("description", ""),
+        "properties": rules,
+        "additionalProperties": False,
+    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Trailhound configuration", **document}

@@ -1,0 +1,34 @@
+"""`trailhound serve`: the daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("serve")(serve)
+
+
+def serve(
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="Configuration file; defaults without one.", metavar="FILE")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder for journal and store; wins over `data_dir`.", metavar="DIR")
+    ] = None,
+) -> None:
+    """Receive OTLP, watch every run, and answer over HTTP: the daemon.
+
+    OTLP/gRPC on 4317, OTLP/HTTP on 4318, API and /metrics on 4320, all on loopback unless configured otherwise.
+    Prints `ready grpc=HOST:PORT http=HOST:PORT api=HOST:PORT` when it accepts; stops on SIGTERM or Ctrl-C.
+    """
+    from trailhound.config import load
+    from trailhound.daemon import serve as run_daemon
+
+    settings = load(config)
+    if data is not None:
+        settings.data_dir = data
+    raise typer.Exit(run_daemon(settings))
