@@ -18,14 +18,22 @@ def main() -> int:
     if "site-packages" not in home.parts:
         print(f"not the installed wheel but {home}")
         return 1
-    names = [m.name for m in pkgutil.walk_packages(trailhound.__path__, "trailhound.") if not m.name.endswith("__main__")]
+    names = [
+        m.name for m in pkgutil.walk_packages(trailhound.__path__, "trailhound.") if not m.name.endswith("__main__")
+    ]
     for name in names:
         importlib.import_module(name)
     parts = {name.split(".")[1] for name in names}
     missing = {"collector", "evaluators", "cli", "daemon"} - parts
     missing |= {name for name in DATA_FILES if not (home / name).exists()}
-    foreign = [p.name for p in home.parent.iterdir() if p.name in {"collector", "evaluators", "alerts", "tests", "deploy", "docs"}]
-    print(f"{len(names)} modules imported from the wheel; missing: {sorted(missing) or 'nothing'}; foreign: {foreign or 'nothing'}")
+    foreign = [
+        p.name
+        for p in home.parent.iterdir()
+        if p.name in {"collector", "evaluators", "alerts", "tests", "deploy", "docs"}
+    ]
+    print(
+        f"{len(names)} modules imported from the wheel; missing: {sorted(missing) or 'nothing'}; foreign: {foreign or 'nothing'}"
+    )
     return bool(missing or foreign)
 
 

@@ -49,7 +49,9 @@ def _command(name: str, command: Command) -> str:
 
 
 def _usage(argument: Any) -> str:
-    name = (argument.metavar or argument.name).upper().strip("[]").removesuffix("...") + ("..." if argument.nargs == -1 else "")
+    name = (argument.metavar or argument.name).upper().strip("[]").removesuffix("...") + (
+        "..." if argument.nargs == -1 else ""
+    )
     return name if argument.required else f"[{name}]"
 
 

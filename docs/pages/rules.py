@@ -12,7 +12,6 @@ from typing import Any
 from pages import NOTE, table
 from pages.configuration import rows
 from pages.settings import settings
-
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
 
 ROOT = Path(__file__).parents[2]

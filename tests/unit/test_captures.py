@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,7 +121,6 @@ class Truth:
         return expected
 
 
-
 TRUTHS = [Truth(path.parent) for path in sorted(CAPTURES.glob("*/*/expect.json"))]
 Check = Callable[[Truth], dict[str, Any]]
 
@@ -158,10 +158,8 @@ def calls(report: dict[str, Any]) -> list[dict[str, Any]]:
 def plain(value: Any) -> str:
     """One text for equal JSON: 49.0 is 49, keys in order, text of JSON parsed."""
     if isinstance(value, str):
-        try:
+        with suppress(ValueError):
             value = json.loads(value)
-        except ValueError:
-            return value
     return json.dumps(_whole(value), sort_keys=True)
 
 

@@ -26,7 +26,9 @@ from trailhound.metrics import SPECS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "deploy" / "demo" / "trailhound.yaml"])
+PAGES = sorted(
+    [*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "deploy" / "demo" / "trailhound.yaml"]
+)
 MARKDOWN = [p for p in PAGES if p.suffix == ".md"]
 OFFLINE = ("trailhound check", "trailhound rules", "trailhound config schema")
 """Commands that need no daemon: the examples of them are run, the others only read by the command line's own parser."""
@@ -141,7 +143,9 @@ def command_lines(*names: str) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("line", [pytest.param(line, id=where) for where, line in command_lines("trailhound ", "promote-trace ")])
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, id=where) for where, line in command_lines("trailhound ", "promote-trace ")]
+)
 def test_command_example_is_understood(line: str) -> None:
     """The command, its options and its arguments exist; nothing is executed."""
     words = shlex.split(line.split(" |")[0].split(" #")[0])

@@ -53,7 +53,9 @@ def functions(tree: ast.Module) -> Iterator[Function]:
 def body_lines(function: Function) -> int:
     """Lines of a function without its decorators and docstring: documentation is never too long."""
     first = function.body[0]
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    documented = (
+        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    )
     doc = (first.end_lineno or first.lineno) - first.lineno + 1 if documented else 0
     return (function.end_lineno or function.lineno) - function.lineno + 1 - doc
 

@@ -18,7 +18,9 @@ def part_of(module: str) -> str:
     names = module.split(".")
     if len(names) > 1 and names[1] in RANK:
         return names[1]
-    is_module = len(names) > 1 and any((ROOT / "trailhound" / (names[1] + end)).exists() for end in (".py", "/__init__.py"))
+    is_module = len(names) > 1 and any(
+        (ROOT / "trailhound" / (names[1] + end)).exists() for end in (".py", "/__init__.py")
+    )
     return "wiring" if is_module and names[1] not in CORE else "core"
 
 
@@ -31,7 +33,9 @@ def module_name(path: Path) -> str:
 
 def product_files() -> list[Path]:
     """Each product file once: rglob does not follow the links inside trailhound/."""
-    return sorted(p for folder in ("trailhound", "collector", "evaluators", "alerts") for p in (ROOT / folder).rglob("*.py"))
+    return sorted(
+        p for folder in ("trailhound", "collector", "evaluators", "alerts") for p in (ROOT / folder).rglob("*.py")
+    )
 
 
 def imported(path: Path) -> list[str]:
