@@ -1,18 +1,29 @@
-"""What an evaluator is: a fold over one run's calls in order, whose findings can be taken back by later arrivals."""
+"""What an evaluator is: a fold over one scope's calls in order, whose findings can be taken back by later arrivals."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import functools
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trailhound.model import Run, Scope, Severity, Step
+from trailhound.model import FindingState, Kind, Run, Scope, Severity, Step
 
 if TYPE_CHECKING:
     from trailhound.evaluators.tools import Tools
+
+Ref = tuple[str, str]
+"""(trace id, span id): where to look for the proof."""
+
+MAX_FINDINGS = 100
+"""Findings of one rule in one scope that are told one by one; the rest is told as one more (bounded memory)."""
+MAX_EVIDENCE = 1000
+"""Calls that one finding names; later ones are only counted."""
+FURTHER = "further"
+"""Anchor of the finding that stands for all beyond MAX_FINDINGS."""
 
 
 class RuleSettings(BaseModel):
@@ -25,7 +36,7 @@ class RuleSettings(BaseModel):
 
 @dataclass(slots=True)
 class Draft:
-    """A finding before it has its id, its run and its times: what an evaluator states."""
+    """A finding before it has its id and its run: what an evaluator states. Never changed once reported; report anew."""
 
     anchor: str
     """Tells apart the findings of one rule in one scope; part of the finding's id, so it must not depend on arrival."""
@@ -33,21 +44,83 @@ class Draft:
     summary: str
     expected: str
     actual: str
-    evidence: list[Step] = field(default_factory=list)
-    agent: str | None = None
-    details: dict[str, Any] = field(default_factory=dict)
+    evidence: tuple[Ref, ...] = ()
+    about: Step | None = None
+    """A call that it is about: the finding's agent is that call's (which may become known later than the call)."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    state: FindingState = "firing"
+    """`pending`: may still turn out to be nothing; `resolved`: was true and is over."""
+    first_ns: int = 0
+    last_ns: int = 0
+    """Unix nanoseconds, from span times; `State.report` sets them."""
+
+
+class Part:
+    """A mutable piece of a state: a slotted dataclass of plain containers, parts and values that nobody changes."""
+
+    __slots__ = ()
+
+    def copy(self) -> Any:
+        new = object.__new__(type(self))
+        for name in _slots(type(self)):
+            setattr(new, name, fork(getattr(self, name)))
+        return new
+
+
+@functools.cache
+def _slots(cls: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls))
+
+
+def fork(value: Any) -> Any:
+    """A copy of the containers and parts in `value`; all else (steps, drafts, tuples, numbers, text) is shared."""
+    kind = type(value)
+    if kind is dict:
+        return {k: fork(v) for k, v in value.items()}
+    if kind is list:
+        return [fork(v) for v in value]
+    if kind is deque:
+        return value.copy()  # deques hold only values
+    return value.copy() if isinstance(value, (Part, set)) else value
 
 
 @dataclass(slots=True)
-class State:
-    """What a rule remembers of one scope. The host copies it to be able to rewind, so keep it small and plain."""
+class State(Part):
+    """What a rule remembers of one scope. The host copies it to be able to rewind: keep it small, bounded and plain."""
 
     findings: dict[str, Draft] = field(default_factory=dict)
-    """By anchor; an evaluator adds, changes or removes entries as steps come."""
+    """By anchor; changed through `report` and `withdraw` alone."""
+    changed: bool = False
+    """Set by `report` and `withdraw`, cleared by the host when it has looked."""
 
-    def copy(self) -> State:
-        return copy.deepcopy(self)
+    def report(self, draft: Draft, at: Step) -> None:
+        """State `draft` from step `at` on, in place of what was stated under its anchor."""
+        now = at.end_ns or at.start_ns
+        before = self.findings.get(draft.anchor)
+        if before is None and len(self.findings) >= MAX_FINDINGS and draft.anchor != FURTHER:
+            self._report_further(draft, at)
+            return
+        draft.first_ns = before.first_ns if before else now
+        draft.last_ns = max(before.last_ns, now) if before else now
+        self.findings[draft.anchor] = draft
+        self.changed = True
 
+    def withdraw(self, anchor: str) -> None:
+        """It was nothing after all."""
+        if self.findings.pop(anchor, None) is not None:
+            self.changed = True
+
+    def _report_further(self, draft: Draft, at: Step) -> None:
+        before = self.findings.get(FURTHER)
+        times = 1 + (before.details["reports"] if before else 0)
+        worst = max(draft.severity, before.severity if before else "info", key=RANK.__getitem__)
+        summary = f"more than {MAX_FINDINGS} findings of this rule: the further ones are not told one by one"
+        evidence = add_evidence(before.evidence if before else (), *draft.evidence[-1:])
+        details = {"reports": times, "last": draft.summary}
+        self.report(Draft(FURTHER, worst, summary, draft.expected, draft.actual, evidence, details=details), at)
+
+
+RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 Settings = TypeVar("Settings", bound=RuleSettings)
 S = TypeVar("S", bound=State)
@@ -56,10 +129,13 @@ S = TypeVar("S", bound=State)
 class Evaluator(Generic[Settings, S]):
     """One rule's judgement, written as a fold.
 
-    The host feeds every *call* of a scope (model calls that count, tool calls, hand-overs, retrievals; never containers,
-    wrappers or doubles) in step order, and rewinds to an earlier state when a step arrives late or changes: an evaluator
-    never sees disorder, and its result cannot depend on arrival order. It must do bounded work per step, must not change
-    the step or the run, must not read a clock, and keeps all its memory in `State`.
+    The host feeds every *call* of a scope (steps that count and are no containers: model calls, tool calls, hand-overs,
+    retrievals, ...) in step order, and rewinds to an earlier state when a step arrives late or changes: an evaluator
+    never sees disorder, and its result cannot depend on arrival order. `step` gets no run header, because a header's
+    content depends on what has arrived; whatever needs it belongs in `conclude`.
+
+    An evaluator must do bounded work per step, must not change the step or the run, must not read a clock, and keeps
+    all its memory in `State`. One that raises is switched off for that scope, which is counted and told as a finding.
 
     The class docstring is the rule's documentation (`trailhound rules` prints it): first line what it says, then when.
     """
@@ -68,9 +144,14 @@ class Evaluator(Generic[Settings, S]):
     """The public id, for example `loop`."""
     version: ClassVar[str] = "1"
     """Part of each finding's id; raise it when the same facts should be reported anew."""
-    scopes: ClassVar[tuple[Scope, ...]] = ("trajectory",)
-    """Which scopes this rule is folded over: each gets a state of its own."""
+    reads: ClassVar[tuple[Kind, ...]]
+    """The kinds of step it is fed."""
+    supersedes: ClassVar[tuple[str, ...]] = ()
+    """Rules whose findings are not told when one finding of this rule has all their evidence."""
+    scopes: tuple[Scope, ...] = ("trajectory",)
+    """Which scopes this rule is folded over: each gets a state of its own. May be narrowed by the settings."""
     SettingsType: ClassVar[type[RuleSettings]] = RuleSettings
+    StateType: ClassVar[type[State]] = State
 
     def __init__(self, settings: Settings, tools: Tools) -> None:
         self.settings = settings
@@ -78,16 +159,39 @@ class Evaluator(Generic[Settings, S]):
 
     def begin(self, scope: Scope) -> S:
         """A fresh state for one scope."""
-        return State()  # type: ignore[return-value]
+        return self.StateType()  # type: ignore[return-value]
 
-    def step(self, state: S, step: Step, run: Run, scope: Scope) -> None:
-        """Take the next call in order."""
+    def step(self, state: S, step: Step, run_id: str) -> None:
+        """Take the next call in order; `run_id` tells apart the runs of a session or agent."""
         raise NotImplementedError
 
-    def close(self, state: S, run: Run) -> None:
-        """The run has ended (`run.status` says how). Called after the last step; called again when the run ends anew."""
+    def conclude(self, state: S, run: Run) -> Iterable[Draft]:
+        """What holds now that all known steps are taken and the run's header is `run` (`run.status`: has it ended?).
+
+        Asked after every batch of steps and when the run ends. Must not change `state`: these findings stand beside
+        those in `state.findings` (instead of them under the same anchor) until the next time this is asked.
+        """
+        return ()
 
 
-def rule_settings(cls: type[Evaluator[Any, Any]], given: Mapping[str, Any]) -> RuleSettings:
-    """Typed settings of a rule from the configuration; raises pydantic.ValidationError."""
-    return cls.SettingsType.model_validate(dict(given))
+def ref(step: Step) -> Ref:
+    return (step.trace_id, step.span_id)
+
+
+def add_evidence(evidence: tuple[Ref, ...], *more: Ref) -> tuple[Ref, ...]:
+    """`evidence` and then `more`, each once, at most MAX_EVIDENCE."""
+    if len(evidence) >= MAX_EVIDENCE:
+        return evidence
+    for each in more:
+        if not evidence or evidence[-1] != each:
+            evidence = (*evidence, each)
+    return evidence
+
+
+def executed(step: Step) -> bool:
+    """Whether a tool call ran to its end: not refused, not waiting for a person, not still running."""
+    return step.status in ("ok", "error")
+
+
+def ended(run: Run) -> bool:
+    return run.status not in ("open", "waiting")

@@ -200,7 +200,7 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
         return Config.model_validate(data)
     except ValidationError as error:
         where = str(path) if path is not None else "environment"
-        raise Invalid(f"{where}: {_explain(error)}", reason="config") from None
+        raise Invalid(f"{where}: {explain(error)}", reason="config") from None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -239,19 +239,19 @@ def _override(data: dict[str, Any], name: str, value: str) -> None:
         target[key] = value
 
 
-def _explain(error: ValidationError) -> str:
+def explain(error: ValidationError, model: type[BaseModel] = Config, prefix: str = "") -> str:
+    """One line on the first thing that is wrong: which key (below `prefix`), and which keys `model` knows there."""
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
+    where = ".".join(str(part) for part in (*([prefix] if prefix else []), *first["loc"]))
     if first["type"] == "extra_forbidden":
-        known = _known_keys(first["loc"][:-1])
+        known = _known_keys(model, first["loc"][:-1])
         near = difflib.get_close_matches(str(first["loc"][-1]), known, 1)
         hint = f"did you mean `{near[0]}`? " if near else ""
         return f"`{where}` is not a setting; {hint}known here: {', '.join(known)}"
     return f"`{where}`: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
-    model: Any = Config
+def _known_keys(model: Any, loc: tuple[int | str, ...]) -> list[str]:
     for part in loc:
         if isinstance(part, int):
             continue

@@ -1,0 +1,112 @@
+"""Folds ordered steps through the rules of a scope, and goes back to a checkpoint when the order changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trailhound.evaluators.base import Draft, Ref, State, ref
+from trailhound.evaluators.order import StepOrder
+from trailhound.evaluators.ruleset import RuleSet
+from trailhound.model import Run, Scope
+
+EVERY = 64
+"""Steps between checkpoints: copying the states costs about as much as folding this many steps a few per cent."""
+NEAR = 4
+"""Checkpoints kept at that distance; further back the distance doubles, so that their number stays logarithmic."""
+FAILED = "rule-failed"
+"""Anchor of the finding that a rule raised an exception."""
+
+
+class Off(State):
+    """The state of a rule that raised an exception: it judges no further."""
+
+    __slots__ = ()
+
+
+class Fold:
+    """The states of a scope's rules after the first `done` steps."""
+
+    __slots__ = ("_checkpoints", "_off", "_rules", "_scope", "_scope_id", "_set", "done", "states")
+
+    def __init__(self, rules: RuleSet, scope: Scope, scope_id: str) -> None:
+        self.done = 0
+        self._set = rules
+        self._rules = rules.of(scope)
+        self._scope = scope
+        self._scope_id = scope_id
+        self._checkpoints: list[tuple[int, list[State]]] = []
+        self.states = self._begin()
+
+    def _begin(self) -> list[State]:
+        return [e.begin(self._scope) for e in self._rules.evaluators]
+
+    def advance(self, order: StepOrder) -> None:
+        """Take all steps that were not taken yet."""
+        steps, runs, readers, evaluators = order.steps, order.runs, self._rules.readers, self._rules.evaluators
+        for index in range(self.done, len(steps)):
+            step = steps[index]
+            for rule in readers.get(step.kind, ()):
+                state = self.states[rule]
+                if type(state) is Off:
+                    continue
+                try:
+                    evaluators[rule].step(state, step, runs[index])
+                except Exception as error:  # noqa: BLE001 - one rule's mistake must not stop the others
+                    self._switch_off(rule, error, step.end_ns or step.start_ns, (ref(step),))
+            self.done = index + 1
+            if self.done % EVERY == 0:
+                self._checkpoint()
+
+    def conclude(self, run: Run) -> Iterator[tuple[int, Draft]]:
+        """What the rules say of the run as it stands, each with the rule's place."""
+        for rule in self._rules.concluding:
+            state = self.states[rule]
+            if type(state) is Off:
+                continue
+            try:
+                drafts = list(self._rules.evaluators[rule].conclude(state, run))
+            except Exception as error:  # noqa: BLE001 - as in `advance`
+                self._switch_off(rule, error, run.ended_ns)
+                continue
+            yield from ((rule, draft) for draft in drafts)
+
+    def rewind(self, position: int) -> None:
+        """Be as after the first `position` steps, or earlier."""
+        while self._checkpoints and self._checkpoints[-1][0] > position:
+            self._checkpoints.pop()
+        if self._checkpoints:
+            self.done, states = self._checkpoints[-1]
+            self.states = [s.copy() for s in states]
+        else:
+            self.done, self.states = 0, self._begin()
+
+    def rebase(self, keep: int) -> int:
+        """Give up going back beyond about `keep` steps; returns how many steps at the start are no longer needed."""
+        while len(self._checkpoints) > 1 and self._checkpoints[1][0] <= self.done - keep:
+            del self._checkpoints[0]
+        base = self._checkpoints[0][0] if self._checkpoints else 0
+        if base > self.done - keep:
+            return 0
+        self._checkpoints = [(position - base, states) for position, states in self._checkpoints]
+        self.done -= base
+        return base
+
+    def forget(self) -> None:
+        """Free the memory that going back needs; a later step folds all anew."""
+        if self._checkpoints and self._checkpoints[0][0] != 0:
+            self._checkpoints.clear()
+
+    def _checkpoint(self) -> None:
+        saved = self._checkpoints
+        saved.append((self.done, [s.copy() for s in self.states]))
+        for i in range(len(saved) - NEAR - 1, 0, -1):
+            if saved[i + 1][0] - saved[i - 1][0] <= (self.done - saved[i + 1][0]) // 2:
+                del saved[i]
+
+    def _switch_off(self, rule: int, error: Exception, at_ns: int, evidence: tuple[Ref, ...] = ()) -> None:
+        evaluator, state = self._rules.evaluators[rule], self.states[rule]
+        self._set.rule_failed(evaluator.rule, self._scope, self._scope_id)
+        summary = f"the rule `{evaluator.rule}` failed here and judges no further: {type(error).__name__}"
+        draft = Draft(FAILED, "warning", summary, "the rule judges every step", "it raised an exception", evidence)
+        draft.first_ns = draft.last_ns = at_ns
+        self.states[rule] = Off({**state.findings, FAILED: draft}, True)

@@ -1,0 +1,165 @@
+"""Judges one scope (a run, a session, an agent): steps in, in any order; findings out, as if they had come in order."""
+
+from __future__ import annotations
+
+from trailhound.canonical import stable_id
+from trailhound.evaluators.base import Draft, Ref
+from trailhound.evaluators.fold import Fold
+from trailhound.evaluators.order import StepOrder
+from trailhound.evaluators.ruleset import RuleSet
+from trailhound.model import Finding, Run, Scope, Step
+
+__all__ = ["RuleSet", "ScopeJudge"]
+
+KEEP = 32_000
+"""Steps of one scope that can still change places (RELIABILITY 2.4 caps the spans kept of an endless run at as many).
+
+Beyond twice as many the oldest are cut: what they said stands, and a step that arrives below them is only counted."""
+
+
+class ScopeJudge:
+    """Folds the steps of one scope through its rules. Not thread-safe.
+
+    `put` and `drop` only note what changed; `settle` does the work: constant per step that comes in order, and the
+    distance back for one that comes late. The findings are a function of the set of steps and of the run's header.
+    """
+
+    __slots__ = (
+        "_drafts",
+        "_findings",
+        "_first_changed",
+        "_fold",
+        "_keep",
+        "_order",
+        "_rules",
+        "_told",
+        "scope",
+        "scope_id",
+        "tenant",
+    )
+
+    def __init__(self, rules: RuleSet, scope: Scope, scope_id: str, tenant: str, *, keep: int = KEEP) -> None:
+        self.scope: Scope = scope
+        self.scope_id = scope_id
+        self.tenant = tenant
+        self._keep = keep
+        self._rules = rules
+        self._order = StepOrder()
+        self._fold = Fold(rules, scope, scope_id)
+        self._first_changed = 0
+        self._drafts: list[tuple[int, Draft]] = []
+        self._told: tuple[object, ...] = ()
+        self._findings: list[Finding] = []
+
+    @property
+    def ignored(self) -> int:
+        """Steps that arrived too late to be judged (see KEEP)."""
+        return self._order.ignored
+
+    def put(self, step: Step, run_id: str = "") -> None:
+        """Take a step that is new or changed; one that does not count (any more) is taken out."""
+        changed = self._order.put(step, run_id) if step.counted else self._order.drop(step)
+        self._first_changed = min(self._first_changed, changed)
+
+    def drop(self, step: Step) -> None:
+        """Take a step out, if it is there."""
+        self._first_changed = min(self._first_changed, self._order.drop(step))
+
+    def settle(self, run: Run) -> list[Finding]:
+        """All findings that stand now, in order of first appearance; the same list while nothing changed."""
+        fold = self._fold
+        rewound = self._first_changed < fold.done
+        if rewound:
+            fold.rewind(self._first_changed)
+        fold.advance(self._order)
+        if len(self._order) > 2 * self._keep and (cut := fold.rebase(self._keep)):
+            self._order.cut(cut)
+        self._first_changed = len(self._order)
+        self._tell(run, rewound)
+        return self._findings
+
+    def close(self, run: Run) -> list[Finding]:
+        """As `settle`, for a run that has ended (`run.status`): frees what only a running scope needs."""
+        findings = self.settle(run)
+        self._fold.forget()
+        return findings
+
+    # ------------------------------------------------------------ drafts to findings
+
+    def _tell(self, run: Run, rewound: bool) -> None:
+        """Bring the findings up to date, with as little work as possible while nothing changed."""
+        concluded = [(rule, self._timed(rule, draft, run)) for rule, draft in self._fold.conclude(run)]
+        header = (run.service, run.agent, run.session_id, concluded)
+        if not self._stale(rewound) and header == self._told and self._agents_stand(run):
+            return
+        self._told = header
+        self._drafts = self._standing(concluded)
+        self._findings = [self._finding(rule, draft, run) for rule, draft in self._drafts]
+
+    def _stale(self, rewound: bool) -> bool:
+        stale = rewound
+        for state in self._fold.states:
+            stale |= state.changed
+            state.changed = False
+        return stale
+
+    def _agents_stand(self, run: Run) -> bool:
+        return all(
+            _agent(draft, run) == finding.agent
+            for (_, draft), finding in zip(self._drafts, self._findings, strict=True)
+        )
+
+    def _timed(self, rule: int, draft: Draft, run: Run) -> Draft:
+        """What is concluded begins when the rule first said so, and lasts until the run's last sign."""
+        before = self._fold.states[rule].findings.get(draft.anchor)
+        draft.first_ns = before.first_ns if before is not None else draft.first_ns or run.ended_ns
+        draft.last_ns = max(draft.first_ns, draft.last_ns or run.ended_ns)
+        return draft
+
+    def _standing(self, concluded: list[tuple[int, Draft]]) -> list[tuple[int, Draft]]:
+        by_anchor = {(i, d.anchor): d for i, state in enumerate(self._fold.states) for d in state.findings.values()}
+        by_anchor.update(((rule, draft.anchor), draft) for rule, draft in concluded)
+        drafts = sorted(by_anchor.items(), key=lambda item: (item[1].first_ns, item[0]))
+        return self._without_superseded([(rule, draft) for (rule, _), draft in drafts])
+
+    def _without_superseded(self, drafts: list[tuple[int, Draft]]) -> list[tuple[int, Draft]]:
+        """Leave out what another rule tells better: a loop all of whose calls belong to a cycle."""
+        rules = self._rules.of(self.scope)
+        covered: dict[str, list[set[Ref]]] = {}
+        for rule, draft in drafts:
+            for superseded in rules.evaluators[rule].supersedes:
+                covered.setdefault(superseded, []).append(set(draft.evidence))
+        if not covered:
+            return drafts
+        return [
+            (rule, draft)
+            for rule, draft in drafts
+            if not draft.evidence
+            or not any(c.issuperset(draft.evidence) for c in covered.get(rules.evaluators[rule].rule, ()))
+        ]
+
+    def _finding(self, rule: int, draft: Draft, run: Run) -> Finding:
+        judge = self._rules.of(self.scope).evaluators[rule]
+        return Finding(
+            finding_id=stable_id(self.tenant, self.scope, self.scope_id, judge.rule, judge.version, draft.anchor),
+            rule=judge.rule,
+            severity=draft.severity,
+            state=draft.state,
+            scope=self.scope,
+            tenant=self.tenant,
+            service=run.service,
+            agent=_agent(draft, run),
+            trajectory_id=run.trajectory_id if self.scope == "trajectory" else None,
+            session_id=run.session_id if self.scope != "agent" else None,
+            summary=draft.summary,
+            expected=draft.expected,
+            actual=draft.actual,
+            evidence=list(draft.evidence),
+            first_seen_ns=draft.first_ns,
+            last_seen_ns=draft.last_ns,
+            details=dict(draft.details),
+        )
+
+
+def _agent(draft: Draft, run: Run) -> str | None:
+    return (draft.about.agent if draft.about is not None else None) or run.agent

@@ -1,0 +1,38 @@
+"""Regular expressions of the configuration: RE2, so that no text a model writes can freeze the process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import re2  # type: ignore[import-untyped]
+
+from trailhound.errors import Invalid
+
+MAX_PATTERN = 1024
+MAX_INPUT = 256 * 2**10
+"""Characters of a pattern and of the text it is matched with (RELIABILITY 2.5, ReDoS)."""
+
+
+class Pattern:
+    """A compiled pattern; raises Invalid that names the place and the pattern."""
+
+    def __init__(self, text: str, where: str) -> None:
+        if len(text) > MAX_PATTERN:
+            raise Invalid(f"{where}: a pattern is longer than {MAX_PATTERN} characters", reason="config")
+        self.text = text
+        try:
+            self._compiled = re2.compile(text, _options())
+        except re2.error as error:
+            reason = error.args[0].decode("utf-8", "replace") if error.args else "invalid"
+            raise Invalid(f"{where}: `{text}` is no RE2 pattern: {reason}", reason="config") from None
+
+    def search(self, text: str) -> bool:
+        """Whether it matches anywhere in the first 256 Ki characters of `text`."""
+        return self._compiled.search(text[:MAX_INPUT]) is not None
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.max_mem = 8 * 2**20
+    options.log_errors = False
+    return options

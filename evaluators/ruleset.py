@@ -1,0 +1,83 @@
+"""The rules that a configuration asks for, checked and ready to judge."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from typing import Any
+
+from pydantic import ValidationError
+
+from trailhound.config import Config, explain
+from trailhound.errors import Invalid
+from trailhound.evaluators.base import Evaluator, RuleSettings
+from trailhound.evaluators.registry import EvaluatorType, evaluator_types
+from trailhound.evaluators.tools import Tools
+from trailhound.metrics import Metrics
+from trailhound.model import Kind, Scope
+
+log = logging.getLogger(__name__)
+
+
+class ScopeRules:
+    """The rules of one scope, and the places of those that take part in something."""
+
+    def __init__(self, evaluators: list[Evaluator[Any, Any]]) -> None:
+        self.evaluators = tuple(evaluators)
+        self.readers: dict[Kind, tuple[int, ...]] = {}
+        for index, evaluator in enumerate(evaluators):
+            for kind in evaluator.reads:
+                self.readers[kind] = (*self.readers.get(kind, ()), index)
+        self.concluding = tuple(i for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude)
+
+
+class RuleSet:
+    """All enabled rules with their settings and the declared tools; shared by the judges of all scopes.
+
+    Raises Invalid naming an unknown rule, an unknown or wrong setting, or an expression that does not compile.
+    """
+
+    def __init__(self, config: Config, *, metrics: Metrics | None = None) -> None:
+        self.tools = Tools(config.tools)
+        self._metrics = metrics
+        types = evaluator_types()
+        for rule in config.rules:
+            if rule not in types:
+                raise Invalid(_unknown(rule, list(types)), reason="config")
+        self.evaluators = [
+            cls(settings, self.tools)
+            for rule, cls in types.items()
+            if (settings := _settings(cls, config.rules.get(rule, {}))).enabled
+        ]
+        self._scopes: dict[Scope, ScopeRules] = {
+            scope: ScopeRules([e for e in self.evaluators if scope in e.scopes]) for scope in _SCOPES
+        }
+
+    def of(self, scope: Scope) -> ScopeRules:
+        return self._scopes[scope]
+
+    def judges(self, scope: Scope) -> bool:
+        """Whether any rule speaks about this scope."""
+        return bool(self._scopes[scope].evaluators)
+
+    def rule_failed(self, rule: str, scope: Scope, scope_id: str) -> None:
+        """Count and log, from inside the handler of its exception, that a rule was switched off for a scope."""
+        if self._metrics is not None:
+            self._metrics.inc("trailhound_rule_errors_total", rule=rule)
+        log.exception("rule %s failed and is switched off for %s %s", rule, scope, scope_id)
+
+
+_SCOPES: tuple[Scope, ...] = ("trajectory", "session", "agent")
+
+
+def _settings(cls: EvaluatorType, given: dict[str, Any]) -> RuleSettings:
+    try:
+        return cls.SettingsType.model_validate(given)
+    except ValidationError as error:
+        raise Invalid(explain(error, cls.SettingsType, f"rules.{cls.rule}"), reason="config") from None
+
+
+def _unknown(rule: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(rule, known, 1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    return f"`rules.{rule}` is not a rule; {hint}known rules: {', '.join(known)}"

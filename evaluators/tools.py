@@ -1,0 +1,85 @@
+"""What the configuration declares about the agent's tools, looked up by the name that a span carries."""
+
+from __future__ import annotations
+
+import functools
+from fnmatch import fnmatchcase
+
+from trailhound.config import Tool
+from trailhound.errors import Invalid
+from trailhound.evaluators.expressions import Expression, Uncomputable
+from trailhound.evaluators.patterns import Pattern
+from trailhound.model import Step, ToolCall
+
+CACHED_NAMES = 4096
+"""Names come from models: the look-up is cached for so many of them."""
+
+
+class Declared:
+    """One entry of `tools` with its expressions and patterns compiled."""
+
+    def __init__(self, tool: Tool, where: str) -> None:
+        self.tool = tool
+        self.poll = tool.poll
+        self.volatile = frozenset(tool.volatile)
+        self.high_risk = tool.risk == "high" and tool.approval == "required"
+        self.when = Expression(tool.when, "args", f"{where}.when") if tool.when else None
+        self.error_when = Expression(tool.error_when, "result", f"{where}.error_when") if tool.error_when else None
+        self.claims = tuple(Pattern(text, f"{where}.claims") for text in tool.claims)
+
+
+UNDECLARED = Declared(Tool(match=[]), "tools")
+"""What is assumed of a tool that no entry matches."""
+
+
+class Tools:
+    """The `tools` section; the first entry that matches a name wins. Raises Invalid that names what does not compile."""
+
+    def __init__(self, declared: list[Tool]) -> None:
+        for index, tool in enumerate(declared):
+            if not tool.match:
+                raise Invalid(f"tools.{index}.match: names no tool", reason="config")
+        self._entries = [(tool.match, Declared(tool, f"tools.{index}")) for index, tool in enumerate(declared)]
+        self.of = functools.lru_cache(CACHED_NAMES)(self._find)
+
+    def _find(self, name: str) -> Declared:
+        """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
+        bare = bare_name(name)
+        for patterns, declared in self._entries:
+            if any(fnmatchcase(name, each) or fnmatchcase(bare, each) for each in patterns):
+                return declared
+        return UNDECLARED
+
+    def needs_approval(self, step: Step) -> bool:
+        """Whether this step is a tool call that must not run without an approval."""
+        return step.tool is not None and self.of(step.tool.name).high_risk and self.high_risk(step.tool)[0]
+
+    def high_risk(self, call: ToolCall) -> tuple[bool, str | None]:
+        """Whether this call needs an approval, and why `when` could not be computed (it then counts as true)."""
+        declared = self.of(call.name)
+        if not declared.high_risk or declared.when is None:
+            return declared.high_risk, None
+        if call.arguments is None:
+            return True, "the arguments were not recorded"
+        try:
+            return declared.when(call.arguments), None
+        except Uncomputable as error:
+            return True, str(error)
+
+    def failed(self, call: ToolCall) -> bool:
+        """Whether `error_when` says that the call failed; one that cannot be computed says nothing."""
+        declared = self.of(call.name)
+        if declared.error_when is None or call.result is None:
+            return False
+        try:
+            return declared.error_when(call.result)
+        except Uncomputable:
+            return False
+
+
+def bare_name(name: str) -> str:
+    """`issue_refund` of `mcp__shop__issue_refund` (the names that MCP clients give the tools of a server), else `name`."""
+    if not name.startswith("mcp__"):
+        return name
+    server, _, tool = name.removeprefix("mcp__").partition("__")
+    return tool if server and tool else name

@@ -1,0 +1,48 @@
+"""The rule `unfinished`: a run that stopped without reaching its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trailhound.clock import rfc3339
+from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, ref
+from trailhound.model import Run, Step
+
+
+@dataclass(slots=True)
+class Last(State):
+    evidence: tuple[Ref, ...] = ()
+    call: str = ""
+
+
+class Unfinished(Evaluator[RuleSettings, Last]):
+    """The run stopped without an answer: its root never ended and nothing more came.
+
+    Said when a run's time is up (`runs.idle`) and no end of its root has arrived: the process died, was killed, or the
+    agent gave up without telling. The evidence is the last call that was seen. A run that waits for a person is not
+    unfinished, nor is one whose root ended in error (its status is `failed`) or without an answer (`completed`).
+    The finding goes away when the end arrives after all.
+    """
+
+    rule = "unfinished"
+    reads = ("llm", "tool", "retrieval", "embedding", "guardrail", "handoff", "agent", "approval")
+    StateType = Last
+
+    def step(self, state: Last, step: Step, run_id: str) -> None:
+        state.evidence = (ref(step),)
+        state.call = f"{step.kind} {step.name}"[:120]
+
+    def conclude(self, state: Last, run: Run) -> Iterable[Draft]:
+        if run.status != "unfinished":
+            return
+        seen = rfc3339(run.ended_ns) if run.ended_ns else "never"
+        yield Draft(
+            anchor="run",
+            severity="warning",
+            summary=f"the run stopped without an end; the last call was {state.call or 'not seen'}",
+            expected="the run's root ends",
+            actual=f"no end of the root; the last sign of life was {seen}",
+            evidence=state.evidence,
+            details={"reason": run.status_reason},
+        )
