@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[2]
 CONFIG = Path(__file__).with_name("trailhound.yaml")
 CAPTURES = ROOT / "tests" / "captures"
-DATA = ROOT / "demo-data"
 BIN = Path(sys.executable).parent
 PORTS = {"grpc": 4317, "http": 4318, "api": 4320}
 SETTINGS = {"grpc": "TRAILHOUND_RECEIVE__GRPC", "http": "TRAILHOUND_RECEIVE__HTTP", "api": "TRAILHOUND_API__LISTEN"}
@@ -93,7 +92,7 @@ def main() -> int:
     return 0
 
 
-def play(running: Daemon) -> list[dict[str, Any]]:
+def play(running: Daemon, cases: Path) -> list[dict[str, Any]]:
     """Sends, waits and shows; the findings."""
     say(f"      accepts OTLP/gRPC on {running.grpc}, OTLP/HTTP on {running.http}; API on {running.api}")
     say(
@@ -110,7 +109,7 @@ def play(running: Daemon) -> list[dict[str, Any]]:
     worst = next(f["trajectory_id"] for f in findings if f["rule"] == "loop" and f["trajectory_id"])
     show("trajectories", "show", worst, "--api", running.api_url)
     say("\n[5/5] the looping run becomes a test case")
-    show("promote", worst, "--into", "demo-data/cases", "--api", running.api_url)
+    show("promote", worst, "--into", str(cases), "--api", running.api_url)
     return findings
 
 
@@ -129,7 +128,7 @@ def judged(running: Daemon) -> list[dict[str, Any]]:
         if len(runs) >= len(RECORDINGS) and not still_open and not stats["pending_blocks"]:
             return findings
         time.sleep(0.5)
-    raise SystemExit(f"the runs were not judged within {PATIENCE_S:.0f} s; the daemon's log is demo-data/serve.log")
+    raise SystemExit(f"the runs were not judged within {PATIENCE_S:.0f} s; see serve.log")
 
 
 def stay(running: Daemon) -> None:
@@ -143,7 +142,7 @@ def stay(running: Daemon) -> None:
 def trailhound(*words: str | Path, quiet: bool = False) -> None:
     """Runs the command line; a failure ends the demo with what it said."""
     command = [str(BIN / "trailhound"), *map(str, words)]
-    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=quiet, check=False)
+    done = subprocess.run(command, text=True, capture_output=quiet, check=False)
     if done.returncode not in (0, 1) or (quiet and done.returncode):
         raise SystemExit(f"{' '.join(command)} exited with {done.returncode}\n{done.stdout or ''}{done.stderr or ''}")
 
@@ -154,26 +153,26 @@ def show(*words: str) -> None:
 
 
 @contextmanager
-def daemon() -> Iterator[Daemon]:
+def daemon(folder: Path) -> Iterator[Daemon]:
     """A running daemon on the default ports, or on free ones when any of those is taken."""
-    command = [str(BIN / "trailhound"), "serve", "--config", str(CONFIG), "--data", str(DATA / "data")]
-    with (DATA / "serve.log").open("w") as log:
+    command = [str(BIN / "trailhound"), "serve", "--config", str(CONFIG), "--data", str(folder / "data")]
+    with (folder / "serve.log").open("w") as log:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+            command, env=environment(), stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
         )
         try:
-            yield ready(process)
+            yield ready(process, folder / "serve.log")
         finally:
             process.terminate()
             process.wait(timeout=30)
 
 
-def ready(process: subprocess.Popen[str]) -> Daemon:
+def ready(process: subprocess.Popen[str], log: Path) -> Daemon:
     """The addresses on the daemon's first line; it prints it, or ends."""
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line.startswith("ready "):
-        raise SystemExit(f"the daemon did not start:\n{(DATA / 'serve.log').read_text()}")
+        raise SystemExit(f"the daemon did not start:\n{log.read_text()}")
     return Daemon(**dict(word.split("=", 1) for word in line.split()[1:]))
 
 

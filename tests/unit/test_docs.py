@@ -59,7 +59,8 @@ def _blocks(page: Path) -> Iterator[Block]:
 @cache
 def generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate_docs", DOCS / "generate.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -181,7 +182,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_framework_page_says_what_spans_cannot_tell() -> None:
     for page in (DOCS / "frameworks").glob("*.md"):
         text = page.read_text(encoding="utf-8")
-        assert "## Switch it on" in text and "## What its spans cannot tell" in text, page.name
+        assert "## Switch it on" in text, page.name
+        assert "## What its spans cannot tell" in text, page.name
         assert f"frameworks/{page.name}" in (DOCS / "sending-traces.md").read_text(encoding="utf-8")
 
 
