@@ -71,21 +71,22 @@ def say(text: str = "") -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--once", action="store_true", help="end after the list instead of staying up until Ctrl-C")
-    once = parser.parse_args().once
-    shutil.rmtree(DATA, ignore_errors=True)
-    DATA.mkdir()
+    parser.add_argument("--folder", type=Path, default=Path("demo-data"), help="emptied, then filled")
+    options = parser.parse_args()
+    shutil.rmtree(options.folder, ignore_errors=True)
+    options.folder.mkdir()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    say("[1/5] starting `trailhound serve` on a fresh folder, demo-data/")
+    say(f"[1/5] starting `trailhound serve` on a fresh folder, {options.folder}/")
     try:
-        with daemon() as running:
-            findings = play(running)
+        with daemon(options.folder) as running:
+            findings = play(running, options.folder / "cases")
             missing = EXPECTED - {finding["rule"] for finding in findings}
             if missing:
                 say(
-                    f"\nThe demo failed: no finding of {', '.join(sorted(missing))}. The daemon's log is demo-data/serve.log"
+                    f"\nFailed: no finding of {', '.join(sorted(missing))}; the daemon's log is {options.folder}/serve.log"
                 )
                 return 1
-            if not once:
+            if not options.once:
                 stay(running)
     except KeyboardInterrupt:
         say("\nstopped")
