@@ -48,6 +48,8 @@ class Accounting:
         touched = {step.span_id: step}
         for above in self._mark(step):
             touched[above.span_id] = above
+            if above.kind in MODEL_KINDS and has_usage(above):  # it may stop standing for the attempts inside it
+                touched.update((s.span_id, s) for s in self._affected_below(above))
         if step.span_id in self._lineage.children:
             for below in self._affected_below(step):
                 touched[below.span_id] = below

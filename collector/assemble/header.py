@@ -56,7 +56,8 @@ class Header:
         self.ended_ns = 0
         self.last_received_ns = 0
 
-    def add(self, step: Step) -> None:
+    def add(self, step: Step, agent: str | None) -> None:
+        """Take a step; `agent` is the name that it carries itself, not one that it inherits."""
         order = step.order
         self.service.offer(order, step.service)
         self.service_version.offer(order, step.service_version)
@@ -66,9 +67,9 @@ class Header:
         self.task.offer(order, step.task)
         if not step.parent_span_id or step.remote_parent:
             self.root.offer(order, step)
-        if step.agent is not None:
-            (self._agent if step.kind == "agent" else self._named_agent).offer(order, step.agent)
-            self._agents[step.agent] = min(order, self._agents.get(step.agent, order))
+        if agent is not None:
+            (self._agent if step.kind == "agent" else self._named_agent).offer(order, agent)
+            self._agents[agent] = min(order, self._agents.get(agent, order))
         if step.kind == "llm":
             self._input.offer(order, step.input)
             self._output.offer(order, step.output)

@@ -132,7 +132,7 @@ class LiveRun:
         self._enter(step)
         if step.approvals:
             self._evidence.append(step)
-        self._header.add(step)
+        self._header.add(step, None if step.span_id in self._agentless else step.agent)
         self._note_pause(step)
         new, gone = self._calls.add(step)
         for call in gone:

@@ -34,7 +34,7 @@ class WiderScopes:
                 for step in news.gone:
                     self._judge(scope, key).drop(step)
                 for step in news.calls:
-                    self._judge(scope, key).put(step)
+                    self._judge(scope, key).put(step, run.run.trajectory_id)
             else:
                 self._move(run, scope, known, key)
                 self._of_run[place] = key
@@ -46,7 +46,7 @@ class WiderScopes:
         for step in run.judged():
             if old is not None:
                 self._judge(scope, old).drop(step)
-            self._judge(scope, new).put(step)
+            self._judge(scope, new).put(step, run.run.trajectory_id)
         if old is not None:
             self._members[old].discard(run.run.trajectory_id)
             self._changed[old] = run.run

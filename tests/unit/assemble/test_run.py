@@ -1,0 +1,251 @@
+"""A run built from steps: what counts, who encloses whom, what it adds up to, in any order of arrival."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trailhound.canonical import digest
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.traces import divide
+from trailhound.config import Config
+from trailhound.evaluators.judge import RuleSet
+from trailhound.model import Model, Run, Step, ToolCall, Usage
+
+RULES = RuleSet(Config())
+SECOND = 1_000_000_000
+
+
+def step(span_id: str, parent: str = "", kind: Any = "other", at: float = 0, **fields: Any) -> Step:
+    """A step that starts at `at` seconds and takes one, unless `end` says otherwise."""
+    end = fields.pop("end", at + 1)
+    tokens = fields.pop("tokens", None)
+    if tokens is not None:
+        fields["usage"] = Usage(input_tokens=tokens[0], output_tokens=tokens[1])
+    return Step(
+        tenant="t", trace_id="aa", span_id=span_id, parent_span_id=parent, kind=kind, name=span_id,
+        start_ns=int(at * SECOND) + SECOND, end_ns=int(end * SECOND) + SECOND, status=fields.pop("status", "ok"),
+        service="shop", container=fields.pop("container", kind == "agent"), received_ns=10 * SECOND, **fields,
+    )  # fmt: skip
+
+
+def tool(
+    span_id: str, parent: str, name: str, at: float, *, call_id: str | None = None, args: Any = None, **fields: Any
+) -> Step:
+    call = ToolCall(name, call_id, args, fields.pop("result", "ok"), None if args is None else digest(args))
+    return step(span_id, parent, "tool", at, tool=call, **fields)
+
+
+def assembled(steps: list[Step]) -> LiveRun:
+    run = LiveRun(Run("run", "t", "", ["aa"]), RULES)
+    for one in steps:
+        run.add(copy.deepcopy(one))
+    run.settle()
+    return run
+
+
+def outcome(run: LiveRun) -> Any:
+    return run.run, [(s.span_id, s.counted, s.scope_id, s.agent, s.tool) for s in run.steps()], run.findings
+
+
+CHAT = {"model": Model("openai", "m", "m")}
+
+NESTED = [
+    step("root", kind="agent", at=0, end=9, agent="desk", tokens=(30, 3)),
+    step("wrap", "root", "llm", 1, end=3, tokens=(10, 1), **CHAT),
+    step("leaf", "wrap", "llm", 1.5, end=2.5, tokens=(10, 1), cost_usd=Decimal("0.1"), **CHAT),
+    step("chain", "root", "other", 3, end=7),
+    step("chat2", "chain", "llm", 3.5, end=4, tokens=(20, 2), **CHAT),
+    tool("call", "chain", "mcp__shop__refund", 5, call_id="c1", args={"a": 1}, end=6),
+    tool("client", "call", "refund", 5.2, end=5.9),
+    tool("server", "client", "refund", 5.4, end=5.8),
+]
+
+
+def test_every_call_counts_once() -> None:
+    run = assembled(NESTED)
+    totals = run.run.totals
+    assert (totals.input_tokens, totals.output_tokens) == (30, 3)
+    assert (totals.llm_calls, totals.turns, totals.tool_calls) == (2, 2, 1)
+    assert totals.cost_usd == Decimal("0.1")
+    assert totals.unpriced_calls == 1
+    assert {s.span_id for s in run.steps() if s.counted and s.kind in ("llm", "tool")} == {"leaf", "chat2", "call"}
+    assert {s.agent for s in run.steps()} == {"desk"}
+    assert {s.scope_id for s in run.steps()} == {"root"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_order_of_arrival_does_not_matter(seed: int) -> None:
+    import random
+
+    shuffled = NESTED[:]
+    random.Random(seed).shuffle(shuffled)
+    assert outcome(assembled(shuffled)) == outcome(assembled(NESTED))
+
+
+def test_a_container_stands_in_when_no_call_below_it_carries_usage() -> None:
+    silent = [
+        step("root", kind="agent", end=9, tokens=(50, 5)),
+        step("turn", "root", "other", 1, end=8, container=True, tokens=(50, 5)),
+        step("chat", "turn", "llm", 2, **CHAT),
+    ]
+    for order in itertools.permutations(silent):
+        totals = assembled(list(order)).run.totals
+        assert (totals.input_tokens, totals.output_tokens, totals.llm_calls) == (50, 5, 1)
+
+
+def test_two_instrumentations_side_by_side_report_one_call() -> None:
+    twins = [
+        step("root", kind="agent", end=9),
+        step("a", "root", "llm", 1, end=2, tokens=(7, 1), response_id="r1", instrumentation="one", **CHAT),
+        step("b", "root", "llm", 1.1, end=1.9, tokens=(7, 1), response_id="r1", instrumentation="two", **CHAT),
+        step("c", "root", "llm", 3, end=4, tokens=(7, 1), response_id="r1", instrumentation="one", **CHAT),
+        tool("t1", "root", "refund", 5, call_id="c", args={}, instrumentation="one"),
+        tool("t2", "root", "refund", 5.2, call_id="c", args={}, instrumentation="two"),
+    ]
+    for order in itertools.permutations(twins):
+        totals = assembled(list(order)).run.totals
+        assert (totals.llm_calls, totals.input_tokens, totals.tool_calls) == (2, 14, 1)
+
+
+def test_a_sub_agent_may_use_the_tool_it_is_called_through() -> None:
+    run = assembled(
+        [
+            tool("outer", "", "research", 0, args={}, end=9),
+            step("agent", "outer", "agent", 1, end=8, agent="helper"),
+            tool("inner", "agent", "research", 2, args={}),
+        ]
+    )
+    assert run.run.totals.tool_calls == 2
+
+
+def request(call_id: str, name: str = "refund", args: Any = None) -> ToolCall:
+    return ToolCall(name, call_id, args, None, None if args is None else digest(args))
+
+
+BARE = [
+    step("m1", "p", "llm", 0, tokens=(1, 1), tool_requests=(request("c1", args={"x": 1}),)),
+    step("m2", "p", "llm", 5, tokens=(1, 1), tool_requests=(request("c2", args={"x": 2}),), tool_responses=(ToolCall("", "c1", None, "done"),)),
+    step("m3", "p", "llm", 9, tokens=(1, 1), tool_responses=(ToolCall("", "c1", None, "done"), ToolCall("", "c2", None, "gone"))),
+]  # fmt: skip
+
+
+def test_calls_are_read_out_of_messages_where_nothing_records_tools() -> None:
+    for order in itertools.permutations(BARE):
+        run = assembled(list(order))
+        calls = [s for s in run.steps() if s.kind == "tool"]
+        assert [(s.tool.call_id, s.tool.arguments, s.tool.result) for s in calls if s.tool] == [
+            ("c1", {"x": 1}, "done"),
+            ("c2", {"x": 2}, "gone"),
+        ]
+        assert all(s.synthetic and s.status == "ok" for s in calls)
+        assert run.run.totals.tool_calls == 2
+
+
+def test_a_request_without_response_is_no_executed_call() -> None:
+    run = assembled(BARE[:1])
+    assert [s.status for s in run.steps() if s.kind == "tool"] == ["open"]
+    assert run.run.totals.tool_calls == 0
+
+
+@pytest.mark.parametrize("marker", [{"records_tools": True}, {"kind": "tool"}])
+def test_nothing_is_read_out_of_messages_where_tools_have_spans(marker: dict[str, Any]) -> None:
+    extra = step("x", "p", marker.pop("kind", "other"), 4, tool=ToolCall("refund", "c1"), **marker)
+    for order in itertools.permutations([*BARE, extra]):
+        run = assembled(list(order))
+        assert not [s for s in run.steps() if s.synthetic]
+        assert run.run.totals.tool_calls == (1 if extra.kind == "tool" else 0)
+
+
+def test_a_tool_span_takes_its_arguments_from_the_messages() -> None:
+    bare = step("x", "p", "tool", 4, tool=ToolCall("refund", "c1"))
+    for order in itertools.permutations([*BARE, bare]):
+        found = next(s for s in assembled(list(order)).steps() if s.span_id == "x")
+        assert found.tool == ToolCall("refund", "c1", {"x": 1}, "done", digest({"x": 1}))
+
+
+def test_a_run_that_pauses_waits_and_one_that_resumed_does_not() -> None:
+    paused = [
+        step("root", kind="agent", end=9),
+        tool("ask", "root", "refund", 2, args={"a": 1}, status="pending", result=None),
+    ]
+    assert assembled(paused).signs().paused
+    assert not assembled([*paused, tool("done", "root", "refund", 5, args={"a": 1})]).signs().paused
+    assert assembled([*paused, tool("done", "root", "refund", 5, args={"a": 2})]).signs().paused
+
+
+def test_a_later_report_replaces_an_open_span() -> None:
+    run = assembled([step("root", kind="agent", end=9), step("m", "root", "llm", 1, end=-1)])
+    run.replace(step("m", "root", "llm", 1, end=3, tokens=(5, 1)))
+    run.settle()
+    assert run.run.totals.input_tokens == 5
+    run.replace(step("m", "", "llm", 1, end=4, tokens=(6, 1)))  # even its place in the tree was reported anew
+    run.settle()
+    assert run.run.totals.input_tokens == 6
+    assert run.run.totals.llm_calls == 1
+
+
+def test_rings_of_parents_end() -> None:
+    ring = [step("a", "b", "llm", 0), step("b", "c", "tool", 1), step("c", "a", "other", 2), step("d", "d", "llm", 3)]
+    for order in itertools.permutations(ring):
+        assert len(assembled(list(order)).steps()) == 4
+
+
+@st.composite
+def forests(draw: st.DrawFn) -> list[Step]:
+    """Random small forests of calls, containers and agents, some of whose parents never come."""
+    count = draw(st.integers(1, 12))
+    steps = []
+    for n in range(count):
+        parent = draw(st.sampled_from(["", "lost", *(f"s{m}" for m in range(n))]))
+        kind = draw(st.sampled_from(["llm", "tool", "agent", "other"]))
+        fields: dict[str, Any] = {"instrumentation": draw(st.sampled_from(["one", "two"]))}
+        if kind in ("llm", "agent") and draw(st.booleans()):
+            fields["tokens"] = (draw(st.integers(1, 3)), 1)
+        if kind == "llm":
+            fields["response_id"] = draw(st.sampled_from([None, "r1", "r2"]))
+        if kind == "agent":
+            fields["agent"] = draw(st.sampled_from([None, "desk", "shop"]))
+        if kind == "tool":
+            fields["tool"] = ToolCall(
+                draw(st.sampled_from(["look", "pay"])), draw(st.sampled_from([None, "c1"])), {}, "r", digest({})
+            )
+        steps.append(step(f"s{n}", parent, kind, draw(st.integers(0, 5)), **fields))
+    return steps
+
+
+@settings(max_examples=150, deadline=None)
+@given(forests(), st.randoms(use_true_random=False))
+def test_any_forest_comes_out_the_same_in_any_order(steps: list[Step], random: Any) -> None:
+    shuffled = steps[:]
+    random.shuffle(shuffled)
+    first, second = assembled(steps), assembled(shuffled)
+    assert first.run == second.run
+    assert outcome(first) == outcome(second)
+
+
+def test_totals_can_be_taken_back_exactly() -> None:
+    run = assembled(NESTED)
+    run.rebuild(run.release()[:0])
+    run.settle()
+    assert run.run.totals.input_tokens == 0
+    assert run.run.totals.llm_calls == 0
+    assert not run.steps()
+
+
+def test_roots_of_two_sessions_divide_a_trace() -> None:
+    steps = [
+        step("a", kind="agent", session_id="one"),
+        step("a1", "a", "llm", 0.5),
+        step("b", kind="agent", at=5, session_id="two"),
+        step("b1", "b", "llm", 6),
+        step("x", "lost", "llm", 2, session_id="three"),
+    ]
+    groups = [(session, {s.span_id for s in members}) for session, members in divide(steps)]
+    assert groups == [("one", {"a", "a1", "x"}), ("two", {"b", "b1"})]
