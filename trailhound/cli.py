@@ -29,6 +29,7 @@ def application() -> typer.Typer:
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Exit codes: 0 fine, 1 findings or failures, 2 wrong usage or configuration.",
     )
@@ -47,14 +48,15 @@ def main() -> None:
 
 def promote_trace_main() -> None:
     """Entry point of the console script `promote-trace`."""
-    from trailhound.commands import promote
+    from trailhound.commands.promote import promote
 
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.command()(promote.promote)
+    app.command()(promote)
     sys.exit(run(app, sys.argv[1:], "promote-trace"))
 
 

@@ -30,15 +30,6 @@ class CaseLoader(_Loader):  # type: ignore[misc]
         return mapping
 
 
-for _tag, _pattern, _first in (
-    ("null", r"null|~|", ["n", "~", ""]),
-    ("bool", r"true|false", ["t", "f"]),
-    ("int", r"-?(?:0|[1-9][0-9]*)", list("-0123456789")),
-    ("float", r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-0123456789")),
-):
-    CaseLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), _first)
-
-
 class CaseDumper(_Dumper):  # type: ignore[misc]
     """Block style without anchors: the same list written twice is two lists."""
 
@@ -56,6 +47,15 @@ def _real(dumper: Any, value: float) -> Any:
     """As JSON writes it; PyYAML's own form of 1e17 is text to other readers of YAML 1.1."""
     return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
 
+
+for _tag, _pattern, _first in (
+    ("null", r"null|~|", ["n", "~", ""]),
+    ("bool", r"true|false", ["t", "f"]),
+    ("int", r"-?(?:0|[1-9][0-9]*)", list("-0123456789")),
+    ("float", r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-0123456789")),
+):
+    for _class in (CaseLoader, CaseDumper):  # the dumper quotes text that the loader would take for a number
+        _class.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), _first)
 
 CaseDumper.add_representer(str, _text)
 CaseDumper.add_representer(float, _real)
@@ -79,7 +79,7 @@ def load(text: bytes) -> dict[str, Any]:
         raise Invalid(f"larger than {MAX_SIZE} bytes", reason="case")
     try:
         _inspect(text)
-        document = yaml.load(text, Loader=CaseLoader)  # noqa: S506 - a safe loader with fewer types
+        document = yaml.load(text, Loader=CaseLoader)
     except yaml.YAMLError as error:
         raise Invalid(f"no valid YAML: {' '.join(str(error).split())}", reason="case") from None
     except (ValueError, RecursionError, OverflowError) as error:
@@ -93,11 +93,12 @@ def _inspect(text: bytes) -> None:
     """Walk over the events, which costs no memory, before anything is built from them."""
     depth = documents = 0
     for event in yaml.parse(text, Loader=_Loader):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark is not None else 0
         if isinstance(event, yaml.AliasEvent):
             raise Invalid(f"line {line}: aliases (*{event.anchor}) are not allowed", reason="case")
-        if isinstance(event, yaml.NodeEvent) and getattr(event, "tag", None) is not None:
-            raise Invalid(f"line {line}: tags ({event.tag}) are not allowed", reason="case")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise Invalid(f"line {line}: tags ({tag}) are not allowed", reason="case")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -58,4 +58,4 @@ def whole_schema() -> dict[str, Any]:
         "properties": rules,
         "additionalProperties": False,
     }
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Trailhound configuration", **document}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document, "title": "Trailhound configuration"}

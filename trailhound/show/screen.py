@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import IO, cast
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -34,7 +35,7 @@ def screen() -> Console:
     """A console for stdout that interprets no markup and no emoji codes in what it prints."""
     terminal = sys.stdout.isatty()
     return Console(
-        file=sys.stdout,
+        file=sys.stdout if terminal else cast(IO[str], Trimmed(sys.stdout)),
         width=None if terminal else PIPE_WIDTH,
         color_system="auto" if terminal else None,
         force_terminal=terminal,
@@ -43,6 +44,20 @@ def screen() -> Console:
         emoji=False,
         soft_wrap=False,
     )
+
+
+class Trimmed:
+    """A stream that leaves out spaces at the end of lines, which columns bring."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""From what went wrong to what is demanded: the contract that the recorded run broke."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from trailhound.evaluators.testset.contract import Budget, Contract, Loops
+
+FAILING = frozenset({"warning", "critical"})
+
+
+def contract_of(run: dict[str, Any]) -> Contract:
+    """The demands that the findings of a trajectory document say were not met; none for a run without any."""
+    contract = Contract()
+    for finding in standing(run):
+        derive = _DERIVE.get(finding["rule"])
+        if derive is not None:
+            derive(contract, finding)
+    if run["status"] in ("failed", "unfinished"):
+        contract.ends = "completed"
+    return contract
+
+
+def standing(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """The findings that make a case: not resolved, and a warning at least."""
+    return [f for f in run["findings"] if f["state"] != "resolved" and f["severity"] in FAILING]
+
+
+def underived(run: dict[str, Any], contract: Contract) -> list[str]:
+    """What a person must know about findings that gave no demand."""
+    notes = []
+    for finding in standing(run):
+        if finding["rule"] not in _DERIVE:
+            notes.append(
+                f"the finding `{finding['rule']}` has no demand of its own: say in `contract` what should have happened"
+            )
+        elif finding["scope"] != "trajectory":
+            notes.append(
+                f"the finding `{finding['rule']}` is about the whole {finding['scope']}; this case holds one run of it"
+            )
+        elif finding["rule"] == "budget" and finding["severity"] != "critical":
+            notes.append(
+                f"the budget `{finding['details'].get('metric')}` was nearly used up, not broken: it is no demand"
+            )
+    return notes
+
+
+def _loop(contract: Contract, finding: dict[str, Any]) -> None:
+    contract.loops = contract.loops or Loops()
+    contract.loops.max_repeats = _limit(finding, "max_repeats", contract.loops.max_repeats)
+
+
+def _cycle(contract: Contract, finding: dict[str, Any]) -> None:
+    contract.loops = contract.loops or Loops()
+    contract.loops.max_rounds = _limit(finding, "max_repeats", contract.loops.max_rounds)
+
+
+def _approval(contract: Contract, finding: dict[str, Any]) -> None:
+    tool = finding["details"].get("tool")
+    if isinstance(tool, str) and tool not in contract.approvals:
+        contract.approvals.append(tool)
+
+
+def _budget(contract: Contract, finding: dict[str, Any]) -> None:
+    metric, limit = finding["details"].get("metric"), finding["details"].get("limit")
+    if finding["scope"] != "trajectory" or finding["severity"] != "critical" or metric not in Budget.model_fields:
+        return
+    budget = contract.budget.model_dump(exclude_none=True) if contract.budget else {}
+    contract.budget = Budget.model_validate({**budget, metric: float(limit) if isinstance(limit, str) else limit})
+
+
+def _tool_error(contract: Contract, finding: dict[str, Any]) -> None:
+    contract.tool_errors = "recovered"
+
+
+def _unfinished(contract: Contract, finding: dict[str, Any]) -> None:
+    contract.ends = "completed"
+
+
+def _limit(finding: dict[str, Any], name: str, default: int) -> int:
+    value = finding["details"].get(name, default)
+    return value if isinstance(value, int) and value >= 0 else default
+
+
+_DERIVE: dict[str, Callable[[Contract, dict[str, Any]], None]] = {
+    "loop": _loop,
+    "cycle": _cycle,
+    "approval": _approval,
+    "budget": _budget,
+    "tool-error": _tool_error,
+    "unfinished": _unfinished,
+}
+
+
+def in_words(contract: Contract) -> list[str]:
+    """The demands as short sentences, for the terminal."""
+    words = []
+    if contract.loops is not None:
+        words.append(f"no call is repeated more than {contract.loops.max_repeats} times without progress")
+    words += [f"{tool} does not run without an approval" for tool in contract.approvals]
+    if contract.budget is not None:
+        words += [
+            f"{metric} stay below {value:g}" for metric, value in contract.budget.model_dump(exclude_none=True).items()
+        ]
+    if contract.tool_errors is not None:
+        words.append("no failed tool call is left as it is")
+    if contract.ends is not None:
+        words.append("the run comes to an end without an error")
+    return words
+
+
+def worst(findings: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The finding that the case is named after: critical before warning, then the first seen."""
+    rank = {"critical": 0, "warning": 1, "info": 2}
+    return min(
+        findings, key=lambda f: (rank.get(f["severity"], 9), f["first_seen"] or "", f["finding_id"]), default=None
+    )
