@@ -121,9 +121,13 @@ class Case(Section):
 
     def to_yaml(self) -> str:
         """The text of the case file."""
-        document = self.model_dump(mode="json", exclude_defaults=False)
-        document["contract"] = self.contract.model_dump(mode="json", exclude_defaults=True)
+        document = self.model_dump(mode="json")
+        document["contract"] = {
+            name: value for name, value in document["contract"].items() if value not in (None, [], {})
+        }
         document["tools"] = [tool.model_dump(mode="json", exclude_defaults=True) for tool in self.tools]
+        if document["contract"].get("budget"):
+            document["contract"]["budget"] = self.contract.model_dump(mode="json", exclude_none=True)["budget"]
         return dump(document, heading=HEADING)
 
 

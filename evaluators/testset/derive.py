@@ -39,11 +39,21 @@ def underived(run: dict[str, Any], contract: Contract) -> list[str]:
             notes.append(
                 f"the finding `{finding['rule']}` is about the whole {finding['scope']}; this case holds one run of it"
             )
-        elif finding["rule"] == "budget" and finding["severity"] != "critical":
+        elif _nearly(finding):
             notes.append(
                 f"the budget `{finding['details'].get('metric')}` was nearly used up, not broken: it is no demand"
             )
     return notes
+
+
+def demanded(run: dict[str, Any]) -> set[str]:
+    """Rules whose findings gave a demand: judged by the contract, the recorded run must break each of them."""
+    return {f["rule"] for f in standing(run) if f["rule"] in _DERIVE and f["scope"] == "trajectory" and not _nearly(f)}
+
+
+def _nearly(finding: dict[str, Any]) -> bool:
+    """A budget's warning: most of it was used, it was not broken."""
+    return bool(finding["rule"] == "budget" and finding["severity"] != "critical")
 
 
 def _loop(contract: Contract, finding: dict[str, Any]) -> None:
@@ -64,7 +74,7 @@ def _approval(contract: Contract, finding: dict[str, Any]) -> None:
 
 def _budget(contract: Contract, finding: dict[str, Any]) -> None:
     metric, limit = finding["details"].get("metric"), finding["details"].get("limit")
-    if finding["scope"] != "trajectory" or finding["severity"] != "critical" or metric not in Budget.model_fields:
+    if finding["scope"] != "trajectory" or _nearly(finding) or metric not in Budget.model_fields:
         return
     budget = contract.budget.model_dump(exclude_none=True) if contract.budget else {}
     contract.budget = Budget.model_validate({**budget, metric: float(limit) if isinstance(limit, str) else limit})

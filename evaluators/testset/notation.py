@@ -27,6 +27,8 @@ class CaseLoader(_Loader):  # type: ignore[misc]
         mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
         if len(mapping) != len(node.value):
             raise yaml.constructor.ConstructorError(None, None, "a key is given twice", node.start_mark)
+        if not all(isinstance(key, str) for key in mapping):
+            raise yaml.constructor.ConstructorError(None, None, "keys must be text", node.start_mark)
         return mapping
 
 
@@ -37,10 +39,16 @@ class CaseDumper(_Dumper):  # type: ignore[misc]
         return True
 
 
+_LIKE_A_NUMBER = re.compile(r"[-+.]?[0-9][0-9a-fA-FxXo_:.+-]*")
+"""Text that some reader of YAML 1.1 or 1.2 might take for a number or a date: span ids are the usual case."""
+
+
 def _text(dumper: Any, value: str) -> Any:
-    """Text of several lines as a literal block, where YAML can hold it so."""
-    literal = "\n" in value and all(c.isprintable() or c == "\n" for c in value)
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if literal else None)
+    """Text of several lines as a literal block, where YAML can hold it so; what looks like a number in quotes."""
+    style = "'" if _LIKE_A_NUMBER.fullmatch(value) else None
+    if "\n" in value and all(c.isprintable() or c == "\n" for c in value):
+        style = "|"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 def _real(dumper: Any, value: float) -> Any:

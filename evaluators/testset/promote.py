@@ -11,8 +11,8 @@ from trailhound.canonical import digest
 from trailhound.config import Tool
 from trailhound.document import json_safe
 from trailhound.evaluators.testset.case import Case, FailureRecord, Observed, Proof, Source, Turn
-from trailhound.evaluators.testset.contract import judge
-from trailhound.evaluators.testset.derive import contract_of, standing, underived, worst
+from trailhound.evaluators.testset.contract import Judgement, judge
+from trailhound.evaluators.testset.derive import contract_of, demanded, standing, underived, worst
 from trailhound.evaluators.testset.fitting import fit
 from trailhound.evaluators.testset.folder import CaseFolder, slug, trace_part
 from trailhound.evaluators.testset.unknowns import unknowns_of
@@ -61,21 +61,28 @@ def build_case(
         source=_source(run, promoted_by, promoted_at),
         recorded=_without_nulls({key: value for key, value in run.items() if key not in _RECORDED_WITHOUT}),
     )
-    return prove(case)
+    prove(case)
+    case.unknowns[:0] = _unproved(case, demanded(run))
+    return case
 
 
-def prove(case: Case) -> Case:
+def prove(case: Case) -> Judgement:
     """Judge the recorded run by the case's own contract and note the result: a case that passes proves nothing."""
     judgement = judge(case.contract, case.trajectory(), case.tools)
     breaches = [f"{breach.rule}: {breach.summary}" for breach in judgement.breaches]
     case.proof = Proof(fails=not judgement.passed, breaches=breaches, judged_with=__version__)
+    return judgement
+
+
+def _unproved(case: Case, rules: set[str]) -> list[str]:
+    """What the proof leaves open, in words for `unknowns`."""
     if not case.contract.demands():
-        case.unknowns.insert(
-            0, "what went wrong: no rule found a fault in this run, so the contract is for a person to write"
-        )
-    elif judgement.passed:
-        case.unknowns.insert(0, "why the recorded run broke the contract: judged alone, it meets it")
-    return case
+        return ["what went wrong: no rule found a fault in this run, so the contract is for a person to write"]
+    broken = {breach.partition(":")[0] for breach in case.proof.breaches} if case.proof else set()
+    return [
+        f"why `{rule}` was found: judged by its recorded steps alone, the run does not break it"
+        for rule in sorted(rules - broken)
+    ]
 
 
 def put_case(folder: CaseFolder, case: Case) -> Promoted:
