@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -56,32 +55,26 @@ class Draft:
 
 
 class Part:
-    """A mutable piece of a state: a slotted dataclass of plain containers, parts and values that nobody changes."""
+    """A mutable piece of a state: a slotted dataclass of containers, parts and values.
+
+    Values are what nobody changes: numbers, text, tuples, drafts, steps. Only dictionaries may hold parts.
+    """
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def copy(self) -> Any:
         new = object.__new__(type(self))
-        for name in _slots(type(self)):
+        for name in self.__dataclass_fields__:
             setattr(new, name, fork(getattr(self, name)))
         return new
 
 
-@functools.cache
-def _slots(cls: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cls))
-
-
 def fork(value: Any) -> Any:
-    """A copy of the containers and parts in `value`; all else (steps, drafts, tuples, numbers, text) is shared."""
-    kind = type(value)
-    if kind is dict:
+    """A copy of the parts and containers in `value`; lists, deques and sets hold values alone, which are shared."""
+    if isinstance(value, dict):
         return {k: fork(v) for k, v in value.items()}
-    if kind is list:
-        return [fork(v) for v in value]
-    if kind is deque:
-        return value.copy()  # deques hold only values
-    return value.copy() if isinstance(value, (Part, set)) else value
+    return value.copy() if isinstance(value, (Part, list, deque, set)) else value
 
 
 @dataclass(slots=True)
@@ -97,7 +90,7 @@ class State(Part):
         """State `draft` from step `at` on, in place of what was stated under its anchor."""
         now = at.end_ns or at.start_ns
         before = self.findings.get(draft.anchor)
-        if before is None and len(self.findings) >= MAX_FINDINGS and draft.anchor != FURTHER:
+        if before is None and draft.anchor != FURTHER and not self._has_room():
             self._report_further(draft, at)
             return
         draft.first_ns = before.first_ns if before else now
@@ -109,6 +102,15 @@ class State(Part):
         """It was nothing after all."""
         if self.findings.pop(anchor, None) is not None:
             self.changed = True
+
+    def _has_room(self) -> bool:
+        """Whether one more finding may be told; the oldest that is resolved makes room."""
+        if len(self.findings) < MAX_FINDINGS:
+            return True
+        over = next((anchor for anchor, draft in self.findings.items() if draft.state == "resolved"), None)
+        if over is not None:
+            del self.findings[over]
+        return over is not None
 
     def _report_further(self, draft: Draft, at: Step) -> None:
         before = self.findings.get(FURTHER)
@@ -129,10 +131,10 @@ S = TypeVar("S", bound=State)
 class Evaluator(Generic[Settings, S]):
     """One rule's judgement, written as a fold.
 
-    The host feeds every *call* of a scope (steps that count and are no containers: model calls, tool calls, hand-overs,
-    retrievals, ...) in step order, and rewinds to an earlier state when a step arrives late or changes: an evaluator
-    never sees disorder, and its result cannot depend on arrival order. `step` gets no run header, because a header's
-    content depends on what has arrived; whatever needs it belongs in `conclude`.
+    The host feeds every *call* of a scope (steps that count: model calls, tool calls, hand-overs, retrievals, ...; a
+    container only where its usage stands in for calls that no span shows) in step order, and rewinds to an earlier
+    state when a step arrives late or changes: an evaluator never sees disorder, and its result cannot depend on arrival
+    order. `step` gets no run header, because a header depends on what has arrived; that belongs in `conclude`.
 
     An evaluator must do bounded work per step, must not change the step or the run, must not read a clock, and keeps
     all its memory in `State`. One that raises is switched off for that scope, which is counted and told as a finding.

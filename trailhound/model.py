@@ -312,6 +312,8 @@ class Run:
     started_ns: int = 0
     ended_ns: int = 0
     """Last end seen so far, 0 when nothing has ended."""
+    waited_ns: int = 0
+    """Time between its start and its end that it waited for a person: not counted as its duration."""
     dialects: list[str] = field(default_factory=list)
     input: Any = None
     output: Any = None

@@ -1,0 +1,143 @@
+"""The rule `cycle`: an agent that goes round in a group of tool calls."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pydantic import Field
+
+from trailhound.canonical import stable_id
+from trailhound.evaluators.base import Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, ref
+from trailhound.evaluators.likeness import Shape
+from trailhound.evaluators.repetition import WINDOW, Repetition, agent_of, lane_of, next_anchor
+from trailhound.evaluators.tools import Tools
+from trailhound.model import Step
+
+MAX_PERIOD = 8
+"""Calls in the longest round that is looked for."""
+
+
+class CycleSettings(RuleSettings):
+    max_repeats: int = Field(
+        2, ge=1, le=WINDOW // MAX_PERIOD - 1,
+        description="full rounds that are fine; one more is a warning, twice that is critical",
+    )  # fmt: skip
+
+
+class Call(NamedTuple):
+    shape: Shape
+    step: Step
+
+
+class Round(NamedTuple):
+    """The cycle that an agent is in; replaced, never changed."""
+
+    period: int
+    tools: tuple[str, ...]
+    anchor: str
+    calls: int
+    evidence: tuple[Ref, ...]
+
+
+@dataclass(slots=True)
+class Lane(Part):
+    """The last calls of one agent."""
+
+    calls: deque[Call] = field(default_factory=deque)
+    matches: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
+    """By period: how many of the last calls in a row equal the one that many calls before, without progress."""
+    round: Round | None = None
+
+
+@dataclass(slots=True)
+class Cycles(State):
+    lanes: dict[str, Lane] = field(default_factory=dict)
+
+
+class Cycle(Evaluator[CycleSettings, Cycles]):
+    """The same group of tool calls came more than `max_repeats` times in a row without progress: A-B-A-B-A-B.
+
+    Looks for rounds of 2 to 8 calls in each agent's tool calls; model calls between them do not matter. A warning at
+    `max_repeats + 1` full rounds (3), critical at twice as many (6), under one id whose evidence holds every call. A
+    call whose result changed since the round before is progress and ends the cycle; results that differ only in times,
+    UUIDs or `volatile` fields are the same, and where results are not recorded the calls alone decide. Arguments that
+    differ only in UUIDs, times, `volatile` fields or white space are equal. Tools declared `poll: true` and calls
+    without recorded arguments are left out. When a cycle is told, a `loop` that is part of it is not.
+    """
+
+    rule = "cycle"
+    reads = ("tool",)
+    supersedes = ("loop",)
+    SettingsType = CycleSettings
+    StateType = Cycles
+
+    def __init__(self, settings: CycleSettings, tools: Tools) -> None:
+        super().__init__(settings, tools)
+        self._calls = Repetition(tools)
+
+    def step(self, state: Cycles, step: Step, run_id: str) -> None:
+        shape = self._calls.asked(step)
+        if shape is None:
+            return
+        lane = lane_of(state.lanes, agent_of(step, "trajectory"), Lane)
+        call = Call(shape, step)
+        if lane.calls and lane.calls[-1].shape == shape and step.start_ns < lane.calls[-1].step.end_ns:
+            return  # equal calls of one parallel turn are one
+        self._match(lane, call)
+        lane.calls.append(call)
+        if len(lane.calls) > WINDOW:
+            lane.calls.popleft()
+        self._follow(state, lane, step)
+
+    def _match(self, lane: Lane, call: Call) -> None:
+        calls, matches = lane.calls, lane.matches
+        for period in range(1, min(MAX_PERIOD, len(calls)) + 1):
+            before = calls[-period]
+            same = before.shape == call.shape and not self._calls.progressed(before.step, call.step)
+            matches[period] = matches[period] + 1 if same else 0
+
+    def _follow(self, state: Cycles, lane: Lane, step: Step) -> None:
+        """Continue the cycle that the agent is in, or see whether it is in one now."""
+        old = lane.round
+        if old is not None and lane.matches[old.period]:
+            lane.round = old._replace(calls=old.calls + 1, evidence=add_evidence(old.evidence, ref(step)))
+        else:
+            lane.round = self._find(state, lane)
+        if lane.round is not None:
+            state.report(self._draft(lane.round, step), step)
+
+    def _find(self, state: Cycles, lane: Lane) -> Round | None:
+        for period in range(2, MAX_PERIOD + 1):
+            matched = lane.matches[period]
+            if matched < self.settings.max_repeats * period:
+                continue
+            if any(lane.matches[shorter] >= period for shorter in range(1, period)):
+                continue  # made of a shorter round; of a single call: a loop
+            length = matched + period
+            evidence: tuple[Ref, ...] = ()
+            for call in list(lane.calls)[-length:]:
+                evidence = add_evidence(evidence, ref(call.step))
+            tools = tuple(c.step.tool.name[:80] for c in list(lane.calls)[-period:] if c.step.tool is not None)
+            return Round(period, tools, next_anchor(state.findings, _name(lane, period)), length, evidence)
+        return None
+
+    def _draft(self, found: Round, step: Step) -> Draft:
+        limit, rounds = self.settings.max_repeats, found.calls // found.period
+        return Draft(
+            anchor=found.anchor,
+            severity="critical" if rounds >= 2 * (limit + 1) else "warning",
+            summary=f"{' - '.join(found.tools)} was repeated {rounds} times in a row and brought nothing new",
+            expected=f"at most {limit} such rounds without progress",
+            actual=f"{rounds} rounds of {found.period} calls",
+            evidence=found.evidence,
+            about=step,
+            details={"tools": list(found.tools), "period": found.period, "rounds": rounds, "calls": found.calls},
+        )
+
+
+def _name(lane: Lane, period: int) -> str:
+    """The same for a round wherever in it one starts to look."""
+    names = [call.shape.name for call in list(lane.calls)[-period:]]
+    return stable_id(*min(names[i:] + names[:i] for i in range(period)))

@@ -1,0 +1,77 @@
+"""What the rules about repeated tool calls have in common: which calls they compare, and what counts as progress."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TypeVar
+
+from trailhound.evaluators.base import Part, executed
+from trailhound.evaluators.likeness import Shape, same_result, shape
+from trailhound.evaluators.tools import Tools
+from trailhound.model import Scope, Step, ToolCall
+
+WINDOW = 64
+"""An agent's last calls that are compared (RELIABILITY 2.5, quadratic rules)."""
+MAX_LANES = 64
+"""Agents of one scope that are followed at once; the one silent for longest goes first."""
+
+Lane = TypeVar("Lane", bound=Part)
+
+
+class Repetition:
+    """Compares the tool calls of agents."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    def asked(self, step: Step) -> Shape | None:
+        """What a call asked for; None when it is not to be compared (declared `poll`, not run, arguments unseen)."""
+        call = step.tool
+        if call is None or call.arguments is None or not executed(step):
+            return None
+        declared = self._tools.of(call.name)
+        return None if declared.poll else shape(call.name, call.arguments, declared.volatile)
+
+    def failed(self, step: Step) -> bool:
+        return step.status == "error" or (step.tool is not None and self._tools.failed(step.tool))
+
+    def progressed(self, before: Step, now: Step) -> bool:
+        """Whether the later of two equal calls brought something else; failing again, however, is no progress."""
+        failed = self.failed(now)
+        if failed or self.failed(before):
+            return failed != self.failed(before)
+        old, new = _result(before.tool), _result(now.tool)
+        if old is None or new is None or before.tool is None:
+            return False
+        return not same_result(old, new, self._tools.of(before.tool.name).volatile)
+
+    def seen(self, step: Step) -> bool:
+        """Whether it can be seen what a call brought."""
+        return self.failed(step) or _result(step.tool) is not None
+
+
+def _result(call: ToolCall | None) -> object:
+    return None if call is None else call.result
+
+
+def agent_of(step: Step, scope: Scope) -> str:
+    """Whose call it is: inside a run the place in the tree of agents; over several runs the name."""
+    return step.scope_id if scope == "trajectory" else step.agent or ""
+
+
+def lane_of(lanes: dict[str, Lane], key: str, make: type[Lane]) -> Lane:
+    """The lane of one agent, made when it is new; the dictionary is in order of last use and bounded."""
+    lane = lanes.pop(key, None)
+    lane = lanes[key] = make() if lane is None else lane
+    if len(lanes) > MAX_LANES:
+        del lanes[next(iter(lanes))]
+    return lane
+
+
+def next_anchor(findings: Collection[str], base: str) -> str:
+    """`base`, or when it is taken `base#2`, ...: the same loop once more is another finding."""
+    anchor, number = base, 1
+    while anchor in findings:
+        number += 1
+        anchor = f"{base}#{number}"
+    return anchor

@@ -1,0 +1,70 @@
+"""When two short phrases are the same request in other words: an inflection, a typo, a filler word, punctuation."""
+
+from __future__ import annotations
+
+MAX_PHRASE = 200
+MAX_WORDS = 24
+"""Longer texts are content, not a phrase: a file written again with one word changed is no repetition."""
+MIN_INFLECTED = 4
+"""Letters of a word that may be inflected or misspelt; shorter words are too close to each other by chance."""
+FILLERS = frozenset("a an the please me my i we do does is are was how what which for of in about".split())  # noqa: SIM905
+"""Words that change no request. `to`, `from`, `not`, `and`, `or` do."""
+REVERSING = frozenset({"not", "no", "without", "never", "except"})
+"""Words that make another request when they are added."""
+_ENDS = ".,;:!?"
+_QUOTES = "\"'`"
+
+
+def words_of(text: str) -> tuple[str, ...] | None:
+    """The words of a phrase in lower case without punctuation and fillers; None when `text` is no phrase."""
+    if len(text) > MAX_PHRASE or " " not in text or "\n" in text:
+        return None
+    words = [word.strip(_QUOTES).rstrip(_ENDS) or word for word in text.casefold().split()]
+    words = [word for word in words if word not in FILLERS]
+    return tuple(words) if 1 <= len(words) <= MAX_WORDS else None
+
+
+def near(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether two phrases differ in no more than inflections, single letters and at most one added word.
+
+    At least half of the words must be equal, in the same order; words with digits or inner punctuation (numbers, ids,
+    paths, names of files) must all be. A word replaced by another one makes another request.
+    """
+    if a == b:
+        return True
+    if len(a) > len(b):
+        a, b = b, a
+    if len(a) < 3 or len(b) - len(a) > 1:
+        return False
+    if len(b) > len(a):
+        added = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if not _same_word(x, y)), len(a))
+        if not b[added].isalpha() or b[added] in REVERSING:
+            return False
+        b = b[:added] + b[added + 1 :]
+    equal = sum(x == y for x, y in zip(a, b, strict=True))
+    return 2 * equal >= len(a) and all(_same_word(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _same_word(a: str, b: str) -> bool:
+    if a == b:
+        return True
+    if min(len(a), len(b)) < MIN_INFLECTED or not (a.isalpha() and b.isalpha()):
+        return False
+    return _common_start(a, b) * 3 >= 2 * max(len(a), len(b)) or _one_edit(a, b)
+
+
+def _common_start(a: str, b: str) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _one_edit(a: str, b: str) -> bool:
+    """Whether one letter replaced, added or dropped, or two neighbours swapped, make `a` into `b`."""
+    if len(a) > len(b):
+        a, b = b, a
+    if len(b) - len(a) > 1:
+        return False
+    start = _common_start(a, b)
+    if len(a) < len(b):
+        return a[start:] == b[start + 1 :]
+    swapped = a[start : start + 2] == b[start : start + 2][::-1] and a[start + 2 :] == b[start + 2 :]
+    return a[start + 1 :] == b[start + 1 :] or swapped
