@@ -6,7 +6,9 @@ from typing import Any
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
-from trailhound.model import InstrumentationScope, Resource, Span
+from trailhound.collector.decode import Received, decode_traces
+from trailhound.collector.decode.encode import encode_span
+from trailhound.model import InstrumentationScope, Record, Resource, Span, Step
 
 _MEMBER = {bool: "bool_value", int: "int_value", float: "double_value", str: "string_value", bytes: "bytes_value"}
 
@@ -44,3 +46,34 @@ def make_span(attributes: dict[str, Any] | None = None, **fields: Any) -> Span:
     for name, value in fields.items():
         setattr(made, name, value)
     return made
+
+
+def bare_step(span: Span, **fields: Any) -> Step:
+    """A step of kind `other` with the identity of `span` and nothing read from it; `fields` replace any of its fields."""
+    made = Step(
+        tenant=span.tenant,
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_span_id=span.parent_span_id,
+        kind="other",
+        name=span.name,
+        start_ns=span.start_ns,
+        end_ns=span.end_ns,
+        status="ok",
+        service=span.resource.service,
+        received_ns=span.received_ns,
+    )
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def store_row(span: Span, **fields: Any) -> tuple[Received, Step]:
+    """What a store is given of `span`; `fields` are those of its step."""
+    return Received(span, encode_span(span), b""), bare_step(span, **fields)
+
+
+def store_rows(body: bytes, received_ns: int, tenant: str = "default") -> list[tuple[Received, Step]]:
+    """What a store is given of a recorded traces request."""
+    decoded = decode_traces(Record("traces", tenant, body, received_ns))
+    return [(received, bare_step(received.span)) for received in decoded.spans]

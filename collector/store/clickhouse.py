@@ -1,0 +1,91 @@
+"""The store in ClickHouse: embedded (chDB, `chdb:///path`) or a server (`clickhouse://`, `http://`, `https://`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from trailhound.collector.store import queries
+from trailhound.collector.store.base import DeadLetter, Inserted, Listing, Session, SpanRow, Stats
+from trailhound.collector.store.connection import Connection
+from trailhound.collector.store.migrate import apply_retention, migrate
+from trailhound.collector.store.runs import finding_row, letter_row, run_row
+from trailhound.collector.store.segments import SegmentWriter
+from trailhound.collector.store.spans import load_spans
+from trailhound.config import Retention
+from trailhound.errors import Invalid, Retryable
+from trailhound.metrics import Metrics
+from trailhound.model import Finding, Run, Span
+
+_Answer = TypeVar("_Answer")
+
+_STATS = (
+    "SELECT (SELECT count() FROM otel_traces FINAL), (SELECT count() FROM trajectories FINAL), "
+    "(SELECT count() FROM findings FINAL), (SELECT count() FROM dead_letter FINAL)"
+)
+
+
+class ClickHouseStore:
+    """`Store` in one ClickHouse database. Inserts are not fsynced: the journal keeps what it could lose."""
+
+    def __init__(self, dsn: str, retention: Retention, metrics: Metrics) -> None:
+        self._connection = Connection(dsn)
+        self._retention = retention
+        self._metrics = metrics
+        self._segments = SegmentWriter(self._connection)
+
+    def open(self) -> None:
+        self._counted("open", self._open)
+
+    def _open(self) -> None:
+        self._connection.open()
+        migrate(self._connection)
+        apply_retention(self._connection, self._retention)
+        self._segments.open()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def insert_segment(self, token: str, rows: Sequence[SpanRow]) -> Inserted:
+        inserted, letters = self._counted("insert", lambda: self._segments.insert(token, rows))
+        self.put_dead_letters(letters)
+        return inserted
+
+    def put_trajectories(self, runs: Sequence[Run], at_ns: int) -> None:
+        rows = [run_row(run, at_ns) for run in runs]
+        self._counted("put", lambda: self._connection.insert("trajectories", rows))
+
+    def put_findings(self, findings: Sequence[Finding], at_ns: int) -> None:
+        rows = [finding_row(finding, at_ns) for finding in findings]
+        self._counted("put", lambda: self._connection.insert("findings", rows))
+
+    def put_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
+        rows = [letter_row(letter) for letter in letters]
+        self._counted("put", lambda: self._connection.insert("dead_letter", rows))
+
+    def load_spans(self, tenant: str, trace_ids: Sequence[str]) -> list[Span]:
+        return self._counted("read", lambda: load_spans(self._connection, tenant, trace_ids))
+
+    def get_trajectory(self, key: str, tenant: str | None = None) -> Run | None:
+        return self._counted("read", lambda: queries.get_trajectory(self._connection, key, tenant))
+
+    def list_trajectories(self, listing: Listing) -> list[Run]:
+        return self._counted("read", lambda: queries.list_trajectories(self._connection, listing))
+
+    def list_findings(self, listing: Listing) -> list[Finding]:
+        return self._counted("read", lambda: queries.list_findings(self._connection, listing))
+
+    def list_sessions(self, listing: Listing) -> list[Session]:
+        return self._counted("read", lambda: queries.list_sessions(self._connection, listing))
+
+    def stats(self) -> Stats:
+        [counts] = self._counted("read", lambda: self._connection.fetch(_STATS))
+        return Stats(*map(int, counts))
+
+    def _counted(self, operation: str, work: Callable[[], _Answer]) -> _Answer:
+        """Do `work`; a failure is counted and raised."""
+        try:
+            return work()
+        except (Retryable, Invalid):
+            self._metrics.inc("trailhound_store_errors_total", operation=operation)
+            raise

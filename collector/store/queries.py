@@ -1,0 +1,107 @@
+"""The lists: SQL for filters, times, pages and sessions. Values from outside are parameters, never text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trailhound.collector.store.base import (
+    FINDING_FILTERS,
+    MAX_NS,
+    RUN_FILTERS,
+    SESSION_FILTERS,
+    Listing,
+    Session,
+    check_filters,
+)
+from trailhound.collector.store.connection import Connection
+from trailhound.collector.store.runs import FINDING_COLUMNS, RUN_COLUMNS, TOTALS, read_finding, read_run, read_session
+from trailhound.model import Finding, Run
+
+SESSION_COLUMNS = {
+    "tenant": "Tenant",
+    "session_id": "assumeNotNull(SessionId)",
+    "first": "argMin((Service, Agent, UserId), (StartedAt, TrajectoryId))",
+    "started_ns": "toUnixTimestamp64Nano(min(StartedAt) AS Start)",
+    "ended_ns": "toUnixTimestamp64Nano(max(EndedAt))",
+    "trajectories": "count()",
+    "open": "countIf(Status IN ('open', 'waiting'))",
+    **{name: f"toString(sum({column}))" for name, column in TOTALS.items()},
+}
+
+
+def get_trajectory(connection: Connection, key: str, tenant: str | None) -> Run | None:
+    """See `Store.get_trajectory`."""
+    conditions = ["(TrajectoryId = {key:String} OR has(TraceIds, {key:String}))"]
+    parameters = {"key": key}
+    if tenant is not None:
+        conditions.append("Tenant = {tenant:String}")
+        parameters["tenant"] = tenant
+    order = "ORDER BY TrajectoryId != {key:String}, StartedAt, TrajectoryId LIMIT 1"
+    rows = connection.fetch(_select(RUN_COLUMNS, "trajectories", conditions, order), **parameters)
+    return read_run(rows[0]) if rows else None
+
+
+def list_trajectories(connection: Connection, listing: Listing) -> list[Run]:
+    """See `Store.list_trajectories`."""
+    check_filters(listing, RUN_FILTERS)
+    conditions, parameters = _filters(listing)
+    more, times = _page(listing, "StartedAt", "TrajectoryId")
+    order = "ORDER BY StartedAt DESC, TrajectoryId DESC LIMIT {limit:UInt64}"
+    sql = _select(RUN_COLUMNS, "trajectories", conditions + more, order)
+    return [read_run(row) for row in connection.fetch(sql, **parameters, **times)]
+
+
+def list_findings(connection: Connection, listing: Listing) -> list[Finding]:
+    """See `Store.list_findings`."""
+    check_filters(listing, FINDING_FILTERS)
+    conditions, parameters = _filters(listing)
+    more, times = _page(listing, "FirstSeen", "FindingId")
+    order = "ORDER BY FirstSeen DESC, FindingId DESC LIMIT {limit:UInt64}"
+    sql = _select(FINDING_COLUMNS, "findings", conditions + more, order)
+    return [read_finding(row) for row in connection.fetch(sql, **parameters, **times)]
+
+
+def list_sessions(connection: Connection, listing: Listing) -> list[Session]:
+    """See `Store.list_sessions`."""
+    check_filters(listing, SESSION_FILTERS)
+    conditions, parameters = _filters(listing)
+    having, times = _page(listing, "Start", "assumeNotNull(SessionId)")
+    order = (
+        f"GROUP BY Tenant, SessionId HAVING {' AND '.join(having) or 'true'} "
+        "ORDER BY Start DESC, SessionId DESC LIMIT {limit:UInt64}"
+    )
+    sql = _select(SESSION_COLUMNS, "trajectories", [*conditions, "SessionId != ''"], order)
+    rows = connection.fetch(sql, **parameters, **times)
+    return [read_session(dict(zip(SESSION_COLUMNS, row, strict=True))) for row in rows]
+
+
+def _select(columns: Mapping[str, str], table: str, conditions: list[str], rest: str) -> str:
+    where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+    return f"SELECT {', '.join(columns.values())} FROM {table} FINAL {where}{rest}"
+
+
+def _filters(listing: Listing) -> tuple[list[str], dict[str, Any]]:
+    """A filter's name, which `check_filters` knows, is its column in other letters."""
+    conditions = []
+    parameters = {}
+    for name, value in listing.filters.items():
+        column = "".join(part.capitalize() for part in name.split("_"))
+        conditions.append(f"{column} = {{filter_{name}:String}}")
+        parameters[f"filter_{name}"] = value
+    return conditions, parameters
+
+
+def _page(listing: Listing, time: str, key: str) -> tuple[list[str], dict[str, Any]]:
+    conditions = []
+    parameters: dict[str, Any] = {"limit": max(0, listing.limit)}
+    if listing.since_ns > 0:
+        conditions.append(f"{time} >= fromUnixTimestamp64Nano({{since:Int64}})")
+        parameters["since"] = min(listing.since_ns, MAX_NS)
+    if listing.until_ns < MAX_NS:
+        conditions.append(f"{time} < fromUnixTimestamp64Nano({{until:Int64}})")
+        parameters["until"] = listing.until_ns
+    if listing.after is not None:
+        conditions.append(f"({time}, {key}) < (fromUnixTimestamp64Nano({{after:Int64}}), {{after_id:String}})")
+        parameters["after"], parameters["after_id"] = listing.after
+    return conditions, parameters

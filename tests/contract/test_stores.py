@@ -1,0 +1,331 @@
+"""What every store promises; one run of this file per store (see conftest.py)."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trailhound.collector.store import DeadLetter, Inserted, Listing, SpanRow, Stats, Store, open_store
+from trailhound.config import Retention
+from trailhound.errors import Invalid
+from trailhound.metrics import Metrics
+from trailhound.model import Finding, InstrumentationScope, Resource, Run, Span, SpanEvent, SpanLink, Totals
+from trailhound.testing import make_span, store_row, store_rows
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+NOW = 1_790_000_100_000_000_000
+TRACE = make_span().trace_id
+
+
+def row(number: int = 1, attributes: dict[str, Any] | None = None, **fields: Any) -> SpanRow:
+    return store_row(make_span(attributes, **{"span_id": f"{number:016x}", "received_ns": NOW, **fields}))
+
+
+def loaded(store: Store, *rows: SpanRow) -> list[Span]:
+    """The spans of one insert, read back."""
+    assert store.insert_segment("1", rows) == Inserted(len(rows))
+    return store.load_spans("default", sorted({received.span.trace_id for received, _ in rows}))
+
+
+# ---------------------------------------------------------------- spans: once
+
+
+def test_the_same_token_stores_once(store: Store) -> None:
+    rows = [row(number) for number in range(1, 11)]
+    assert store.insert_segment("7", rows) == store.insert_segment("7", rows) == Inserted(10)
+    assert store.stats().spans == len(store.load_spans("default", [TRACE])) == 10
+
+
+def test_one_span_under_two_tokens_is_stored_once(store: Store) -> None:
+    store.insert_segment("7", [row(1), row(2)])
+    store.insert_segment("8", [row(2), row(3)])
+    assert store.stats().spans == 3
+    assert [span.span_id[-1] for span in store.load_spans("default", [TRACE])] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_first_report_that_has_ended_is_shown(store: Store, order: tuple[int, ...]) -> None:
+    reports = [
+        row(name="open", end_ns=0, received_ns=NOW),
+        row(name="ended", received_ns=NOW + 1),
+        row(name="said again", received_ns=NOW + 2),
+    ]
+    for token in order:
+        store.insert_segment(str(token), [reports[token]])
+    [span] = store.load_spans("default", [TRACE])
+    assert span.name == "ended"
+
+
+def test_a_span_that_stays_open_is_shown_as_last_received(store: Store) -> None:
+    store.insert_segment("2", [row(name="later", end_ns=0, received_ns=NOW + 1)])
+    store.insert_segment("1", [row(name="sooner", end_ns=0, received_ns=NOW)])
+    [span] = store.load_spans("default", [TRACE])
+    assert (span.name, span.end_ns) == ("later", 0)
+
+
+def test_tenants_with_the_same_ids_never_meet(store: Store) -> None:
+    store.insert_segment("1", [row(tenant="a", name="of a"), row(tenant="b", name="of b")])
+    assert [span.name for span in store.load_spans("a", [TRACE])] == ["of a"]
+    assert [span.name for span in store.load_spans("b", [TRACE])] == ["of b"]
+    assert store.load_spans("default", [TRACE]) == []
+    assert store.stats().spans == 2
+
+
+def test_an_empty_segment_and_an_empty_question_are_fine(store: Store) -> None:
+    assert store.insert_segment("1", []) == Inserted(0)
+    assert store.load_spans("default", []) == []
+
+
+# ---------------------------------------------------------------- spans: as they came
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "x", "42", "true", '{"a": 1}', "line\nbreak\ttab\\ 'quote' \x00 \x1f é 🚲", "\u2028\u2029\x85",
+     0, 1, -1, 2**63 - 1, -(2**63), True, False, 0.0, 0.2, 1.0, -2.5, 1e-9, 5e-324, 1.5e300, None, b"", b"\x00\xff",
+     [], {}, ["stop"], [1, [2.5, {"a": [None, True]}]], {"b": {"c": "d"}, "a": ["é"]}],
+)  # fmt: skip
+def test_attribute_values_keep_their_types(store: Store, value: Any) -> None:
+    attributes = {"before": "text", "value": value, "after": 3, "last": "text"}
+    event = SpanEvent("happened", 5, dict(attributes))
+    link = SpanLink("ab" * 16, "cd" * 8, {"value": value, "text": "x"})
+    resource = Resource({"service.name": "shop", "value": value})
+    [span] = loaded(store, row(1, dict(attributes), events=[event, deepcopy(event)], links=[link], resource=resource))
+    for found in (span.attributes, *(event.attributes for event in span.events)):
+        assert found == attributes
+        assert [type(v) for v in found.values()] == [type(found[k]) for k in found]
+        assert type(found["value"]) is type(value)
+    assert span.links == [link]
+    assert span.resource == resource
+
+
+def test_a_span_comes_back_whole(store: Store) -> None:
+    span = make_span(
+        {"gen_ai.operation.name": "chat"},
+        parent_span_id="ef" * 8,
+        kind=3,
+        status_code=2,
+        status_message="no such order",
+        flags=0x301,
+        trace_state="vendor=1",
+        dropped=4,
+        received_ns=NOW,
+        scope=InstrumentationScope("made.by", "1.2"),
+        resource=Resource({"service.name": "shop"}),
+    )
+    received, step = store_row(span)
+    received.span = deepcopy(span)
+    assert loaded(store, (received, step)) == [span]
+
+
+@pytest.mark.parametrize("start", [0, 1, 10**18, 2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("end", [0, 1, 10**18, 2**63 - 1, 2**63, 2**64 - 1])
+def test_hostile_times_are_stored_and_kept(store: Store, start: int, end: int) -> None:
+    event = SpanEvent("x", min(start, 2**63 - 1), {})
+    [span] = loaded(store, row(start_ns=start, end_ns=end, events=[event]))
+    assert (span.start_ns, span.end_ns, span.events) == (start, end, [event])
+
+
+def test_invalid_utf8_is_replaced_when_read(store: Store) -> None:
+    good = make_span({"key-XX": "text-XX"}, name="name-XX", events=[SpanEvent("event-XX", 1, {})])
+    body = _request(store_row(good)[0].raw.replace(b"XX", b"\xff\xc3"), b"service-\xff\xc3")
+    rows = store_rows(body, NOW)
+    [span] = loaded(store, *rows)
+    assert span == rows[0][0].span
+    assert (span.name, span.attributes) == ("name-\ufffd\ufffd", {"key-\ufffd\ufffd": "text-\ufffd\ufffd"})
+    assert span.resource.service == "service-\ufffd\ufffd"
+
+
+def _request(span: bytes, service: bytes) -> bytes:
+    def field(number: int, payload: bytes) -> bytes:
+        assert len(payload) < 2**14
+        return bytes([number << 3 | 2, len(payload) & 127 | 128, len(payload) >> 7]) + payload
+
+    resource = field(1, field(1, b"service.name") + field(2, field(1, service)))
+    return field(1, field(1, resource) + field(2, field(2, span)))
+
+
+@pytest.mark.parametrize(
+    "capture",
+    ["openai_v2_experimental/ok", "pydantic_ai_v6/tool_error", "langgraph_openinference/approval_granted",
+     "openai_agents_traceloop/multi_agent", "strands_native/ok", "google_adk_native/tool_error"],
+)  # fmt: skip
+def test_recorded_spans_come_back_as_they_were(store: Store, capture: str) -> None:
+    bodies = sorted(path for path in (CAPTURES / capture).glob("*.pb") if not path.name.endswith(".logs.pb"))
+    rows = [row for path in bodies for row in store_rows(path.read_bytes(), NOW)]
+    sent = {(span.trace_id, span.span_id): span for span in (deepcopy(received.span) for received, _ in rows)}
+    found = {(span.trace_id, span.span_id): span for span in loaded(store, *rows)}
+    assert sent
+    assert found == sent
+
+
+def test_a_big_value_comes_back(store: Store) -> None:
+    text = "0123456789é" * 100_000
+    [span] = loaded(store, row(1, {"text": text, "nested": [text]}))
+    assert span.attributes == {"text": text, "nested": [text]}
+
+
+# ---------------------------------------------------------------- runs, findings, sessions
+
+
+def run(number: int, **fields: Any) -> Run:
+    made = Run(
+        trajectory_id=f"t{number:03}",
+        tenant="default",
+        service="shop",
+        trace_ids=[f"{number:032x}"],
+        status="completed",
+        started_ns=NOW + number * 10**9,
+        ended_ns=NOW + number * 10**9 + 5,
+    )
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def finding(number: int, **fields: Any) -> Finding:
+    made = Finding(
+        finding_id=f"f{number:03}",
+        rule="loop",
+        severity="warning",
+        state="firing",
+        scope="trajectory",
+        tenant="default",
+        service="shop",
+        agent="desk",
+        trajectory_id="t001",
+        session_id=None,
+        summary="search ran 3 times",
+        expected="at most 2",
+        actual="3",
+        evidence=[(TRACE, "a" * 16), (TRACE, "b" * 16)],
+        first_seen_ns=NOW + number,
+        last_seen_ns=NOW + number + 7,
+        details={"tool": "search", "count": 3, "ratio": 1.5, "nested": [None, {"a": "é"}]},
+    )
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+FULL = run(
+    1,
+    status="failed",
+    status_reason="root_error",
+    agent="desk 'é' \\ \t",
+    agents=["desk", "clerk"],
+    session_id="s1",
+    user_id="u1",
+    task="returns",
+    service_version="1.2",
+    environment="prod",
+    dialects=["genai"],
+    input="Where is my bike?",
+    output={"answer": [1, None, "é"]},
+    totals=Totals(9, 4, 5, 3, 1, 1000, 200, 300, 40, 50, Decimal("0.0105"), 1),
+)
+
+
+def test_a_run_comes_back_whole(store: Store) -> None:
+    bare = run(2, ended_ns=0, status="open")
+    store.put_trajectories([FULL, bare], NOW)
+    assert store.get_trajectory("t001") == FULL
+    assert store.get_trajectory(FULL.trace_ids[0], "default") == FULL
+    assert store.get_trajectory("t002") == bare
+    assert store.get_trajectory("t001", "other") is None
+    assert store.get_trajectory("nobody") is None
+
+
+def test_the_newest_version_of_a_run_is_shown(store: Store) -> None:
+    store.put_trajectories([run(1, status="completed")], NOW + 2)
+    store.put_trajectories([run(1, status="open", agent="old")], NOW + 1)
+    assert [found.status for found in store.list_trajectories(Listing())] == ["completed"]
+    assert store.list_trajectories(Listing({"agent": "old"})) == []
+    store.put_trajectories([run(1, status="failed")], NOW + 2)
+    assert [found.status for found in store.list_trajectories(Listing())] == ["failed"]
+    assert store.stats().trajectories == 1
+
+
+def test_runs_are_listed_newest_first_in_pages(store: Store) -> None:
+    store.put_trajectories([run(n, started_ns=NOW + n // 2) for n in range(10)], NOW)
+    seen: list[str] = []
+    after = None
+    while page := store.list_trajectories(Listing(after=after, limit=3)):
+        assert len(page) <= 3
+        seen += [found.trajectory_id for found in page]
+        after = (page[-1].started_ns, page[-1].trajectory_id)
+    assert seen == [f"t{n:03}" for n in reversed(range(10))]
+
+
+def test_runs_are_filtered(store: Store) -> None:
+    store.put_trajectories([FULL, run(2), run(3, agent="clerk")], NOW)
+    for name in ("service_version", "environment", "agent", "session_id", "user_id", "status", "task"):
+        assert store.list_trajectories(Listing({name: getattr(FULL, name)})) == [FULL]
+    assert len(store.list_trajectories(Listing({"service": "shop", "tenant": "default"}))) == 3
+    assert store.list_trajectories(Listing({"service": "' OR 1=1 --"})) == []
+    times = Listing(since_ns=NOW + 2 * 10**9, until_ns=NOW + 3 * 10**9)
+    assert [found.trajectory_id for found in store.list_trajectories(times)] == ["t002"]
+
+
+def test_an_unknown_filter_is_refused(store: Store) -> None:
+    for ask in (store.list_trajectories, store.list_findings, store.list_sessions):
+        with pytest.raises(Invalid, match="no filter") as error:
+            ask(Listing({"Input; DROP TABLE findings": "x"}))
+        assert error.value.reason == "filter"
+
+
+def test_findings_come_back_and_are_filtered(store: Store) -> None:
+    other = finding(
+        2, rule="budget", scope="session", session_id="s1", trajectory_id=None, agent=None, state="resolved"
+    )
+    store.put_findings([finding(1), other], NOW)
+    assert store.list_findings(Listing()) == [other, finding(1)]
+    for name in ("rule", "scope", "session_id", "state", "finding_id"):
+        assert store.list_findings(Listing({name: getattr(other, name)})) == [other]
+    assert store.list_findings(Listing({"trajectory_id": "t001"})) == [finding(1)]
+    assert store.list_findings(Listing(after=(NOW + 2, "f002"), limit=5)) == [finding(1)]
+
+
+def test_a_finding_rises_under_its_id(store: Store) -> None:
+    store.put_findings([finding(1)], NOW)
+    store.put_findings([finding(1, severity="critical")], NOW + 1)
+    store.put_findings([finding(1)], NOW)
+    assert [found.severity for found in store.list_findings(Listing())] == ["critical"]
+    assert store.stats().findings == 1
+
+
+def test_sessions_sum_their_runs(store: Store) -> None:
+    second = run(2, session_id="s1", status="open", agent="clerk", totals=Totals(steps=1, turns=2))
+    store.put_trajectories([FULL, second, run(3), run(4, session_id="s2", agent="clerk")], NOW)
+    newest, oldest = store.list_sessions(Listing())
+    assert (newest.session_id, newest.trajectories, newest.totals.cost_usd) == ("s2", 1, None)
+    assert (oldest.session_id, oldest.agent, oldest.user_id) == ("s1", FULL.agent, "u1")
+    assert (oldest.trajectories, oldest.open) == (2, 1)
+    assert (oldest.started_ns, oldest.ended_ns) == (FULL.started_ns, second.ended_ns)
+    assert (oldest.totals.steps, oldest.totals.turns, oldest.totals.cost_usd) == (10, 6, Decimal("0.0105"))
+    assert store.list_sessions(Listing(after=(newest.started_ns, "s2"))) == [oldest]
+    assert [found.session_id for found in store.list_sessions(Listing({"user_id": "u1"}))] == ["s1"]
+
+
+# ---------------------------------------------------------------- dead letters, life
+
+
+def test_a_dead_letter_is_kept_once(store: Store) -> None:
+    letter = DeadLetter("default", NOW, "decode", b"\x00\xff", "what was wrong: \ud800")
+    store.put_dead_letters([letter])
+    store.put_dead_letters([letter, DeadLetter("default", NOW, "decode", b"other")])
+    assert store.stats() == Stats(0, 0, 0, 2)
+
+
+def test_closing_twice_is_harmless(store: Store) -> None:
+    store.close()
+    store.close()
+
+
+def test_an_unknown_scheme_is_refused() -> None:
+    with pytest.raises(Invalid, match="unknown scheme"):
+        open_store("sqlite:///x", Retention(), Metrics())
