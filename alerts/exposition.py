@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 
@@ -12,6 +13,7 @@ REMEMBERED = 200_000
 """Runs, findings and calls whose counting is remembered, so that a late change does not count them again."""
 UNKNOWN = "unknown"
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
+COUNTED_KINDS = frozenset({"llm", "tool", "embedding"})
 CLOSED = ("completed", "failed", "unfinished")
 
 
@@ -36,7 +38,7 @@ class Exposition:
     """Counts steps some time after they came (`settle_ns`), when their neighbours have shown whether they are doubles.
 
     While `muted`, everything is remembered and nothing is counted: a replay passes what was counted before the restart.
-    Not thread-safe; `flush` hands the sums to the registry and may be called where the other methods are called.
+    For one thread; `flush`, which hands the sums to the registry, may be called from any.
     """
 
     def __init__(self, metrics: Metrics, rules: Iterable[str], settle_ns: int) -> None:
@@ -45,6 +47,7 @@ class Exposition:
         self._rules = tuple(rules)
         self._settle_ns = settle_ns
         self._waiting: deque[tuple[int, Step]] = deque()
+        self._lock = threading.Lock()
         self._sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
         self._calls = Once()
         self._findings = Once()
@@ -53,7 +56,7 @@ class Exposition:
 
     def steps(self, steps: Iterable[Step]) -> None:
         """Take steps that are new or changed."""
-        self._waiting.extend((s.received_ns, s) for s in steps if s.kind in ("llm", "tool", "embedding"))
+        self._waiting.extend((s.received_ns, s) for s in steps if s.kind in COUNTED_KINDS)
 
     def run(self, run: Run) -> None:
         """Take a run that is new or changed; it counts once, when it is first seen closed."""
@@ -61,7 +64,7 @@ class Exposition:
         self._know(run.service, run.agent)
         if run.status not in CLOSED or not self._runs.first(run.tenant, run.trajectory_id) or self.muted:
             return
-        self._metrics.inc("agent_trajectories_total", **labels, status=run.status)
+        self._metrics.inc("agent_trajectories_total", 1, **labels, status=run.status)
         if run.ended_ns:
             self._metrics.observe(
                 "agent_trajectory_duration_seconds", max(0, run.ended_ns - run.started_ns) / 1e9, **labels
@@ -78,7 +81,13 @@ class Exposition:
             if finding.state == "pending" or not self._findings.first(finding.finding_id, finding.severity):
                 continue
             if not self.muted:
-                self._metrics.inc("agent_findings_total", **labels, rule=finding.rule, severity=finding.severity)
+                self._metrics.inc("agent_findings_total", 1, **labels, rule=finding.rule, severity=finding.severity)
+
+    def closed(self, steps: Iterable[Step]) -> None:
+        """Count the steps of a run that has ended now."""
+        for step in steps:
+            if step.kind in COUNTED_KINDS:
+                self._count(step)
 
     def settle(self, now_ns: int) -> None:
         """Count the steps that came long enough before `now_ns`."""
@@ -87,7 +96,8 @@ class Exposition:
 
     def flush(self) -> None:
         """Bring the registry up to date."""
-        sums, self._sums = self._sums, {}
+        with self._lock:
+            sums, self._sums = self._sums, {}
         for (name, labels), amount in sums.items():
             self._metrics.inc(name, amount, **dict(labels))
 
@@ -117,7 +127,8 @@ class Exposition:
 
     def _add(self, name: str, amount: float, step: Step, **labels: str) -> None:
         key = (name, (("service", step.service), ("agent", step.agent or UNKNOWN), *labels.items()))
-        self._sums[key] = self._sums.get(key, 0) + amount
+        with self._lock:
+            self._sums[key] = self._sums.get(key, 0) + amount
 
     def _know(self, service: str, agent: str | None) -> None:
         """Make the series of an agent that is new exist at 0, so that the first finding is an increase."""

@@ -2,23 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol
+from urllib.parse import urlsplit
 
 from trailhound.clock import Clock, SystemClock
 from trailhound.collector.api.server import ApiServer
+from trailhound.collector.attempts import Attempts
+from trailhound.collector.backlog import Backlog
+from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.journal import Cursor, JournalReader, load_cursor
+from trailhound.collector.pump import Listener, Pump
 from trailhound.collector.reading import Reading
+from trailhound.collector.recall import Recall
+from trailhound.collector.shown import Shown
+from trailhound.collector.store import SCHEMES, Store, open_store
+from trailhound.collector.storing import Storing, cursor_path
+from trailhound.collector.tally import Tally
+from trailhound.collector.turn import Turn
+from trailhound.collector.unsaved import Unsaved
+from trailhound.collector.watch import Watch
 from trailhound.config import Config
+from trailhound.errors import Invalid
+from trailhound.metrics import Metrics
+from trailhound.model import Span
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.01
+"""Pause between looks at an idle journal; with the receiver's commit it keeps a finding within 150 ms of its span."""
+ERROR_WAIT_S = 1.0
+OPENING_S = 15.0
+"""A store that has not opened in this time is away."""
+STOP_S = 5.0
+
+
+class Counting(Listener, Protocol):
+    """A listener whose sums are brought into the registry before a scrape."""
+
+    def flush(self) -> None: ...
+
+
+MakeListener = Callable[[Metrics, Sequence[str], int], Counting]
+"""From the registry, the ids of the rules, and the nanoseconds after which a call's neighbours are known."""
 
 
 class Monitor:
-    """Stations 3 to 8 of one data directory. Start once; stop any number of times."""
+    """Stations 3 to 8 of one data directory. Start once; stop any number of times.
 
-    def __init__(self, config: Config, *, fail: Callable[[str], None], clock: Clock | None = None) -> None:
-        clock = clock or SystemClock()
-        self._api = ApiServer(Reading(), config.api, clock)
+    `fail` is called with a reason when it cannot go on.
+    """
+
+    def __init__(
+        self, config: Config, *, fail: Callable[[str], None], listener: MakeListener, clock: Clock | None = None
+    ) -> None:
+        check_dsn(config)
+        self._config, self._fail, self._clock = config, fail, clock or SystemClock()
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._metrics, self._turn = Metrics(), Turn()
+        self._tally = Tally(self._metrics)
+        self._run_dir = config.data_dir / "run"
+        self._run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cursor = load_cursor(cursor_path(config))
+        self._backlog, self._unsaved = Backlog(), Unsaved()
+        self._closed = ClosedTraces(config.data_dir, cursor.low_water)
+        self._recall = Recall(self._closed, self._store_soon, lambda: self._pump.pending_segments())
+        self._watch = Watch(config, metrics=self._metrics, recall=self._recall)
+        rules = [evaluator.rule for evaluator in self._watch.rules.evaluators]
+        self._counting = listener(self._metrics, rules, int(config.runs.grace * 1e9))
+        self._pump = self._make_pump(cursor)
+        self._storing = self._make_storing(cursor)
+        self._api = ApiServer(self._make_shown(), config.api, self._clock)
+
+    def _make_pump(self, cursor: Cursor) -> Pump:
+        return Pump(
+            JournalReader(self._config.data_dir / "journal", metrics=self._metrics),
+            self._watch,
+            self._turn,
+            cursor,
+            backlog=self._backlog,
+            unsaved=self._unsaved,
+            closed=self._closed,
+            attempts=Attempts(self._run_dir / "attempt"),
+            listener=self._counting,
+            tally=self._tally,
+            metrics=self._metrics,
+            clock=self._clock,
+        )
+
+    def _make_storing(self, cursor: Cursor) -> Storing:
+        dsn = self._config.store.dsn or f"chdb://{(self._config.data_dir / 'store').resolve()}"
+        return Storing(
+            self._config,
+            lambda: open_store(dsn, self._config.retention, self._metrics),
+            self._pump,
+            cursor,
+            backlog=self._backlog,
+            unsaved=self._unsaved,
+            closed=self._closed,
+            tally=self._tally,
+            metrics=self._metrics,
+            clock=self._clock,
+        )
+
+    def _make_shown(self) -> Shown:
+        store, trouble = (lambda: self._storing.store), (lambda: self._storing.trouble)
+        reading = Reading(self._config, self._watch, self._turn, self._unsaved, store, trouble)
+        return Shown(
+            reading,
+            self._watch,
+            self._turn,
+            self._pump,
+            self._storing,
+            self._tally,
+            self._metrics,
+            flush=self._counting.flush,
+            receiver_metrics=self._run_dir / "receiver.prom",
+        )
 
     def start(self) -> dict[str, str]:
-        return {"api": self._api.start()}
+        """Listens at once; the store is opened behind it. Raises Invalid when the address cannot be used."""
+        self._started_s = self._clock.monotonic_s()
+        api = self._api.start()
+        for name, work in (("pump", self._pump_all), ("storing", self._storing.run)):
+            thread = threading.Thread(target=self._guarded, args=(name, work), name=name, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        return {"api": api}
 
     def stop(self) -> None:
+        self._stop.set()
+        self._storing.stop()
         self._api.stop()
+        for thread in self._threads:
+            thread.join(STOP_S)
+
+    # ------------------------------------------------------------ threads
+
+    def _guarded(self, name: str, work: Callable[[], None]) -> None:
+        """A thread that fails ends the process: the supervisor starts it again from the journal."""
+        try:
+            work()
+        except Exception:
+            log.exception("the %s thread failed", name)
+            self._fail(f"the {name} thread failed")
+
+    def _pump_all(self) -> None:
+        while not self._stop.is_set():
+            try:
+                busy = self._pump.step()
+                self._recall.settle(self._restore)
+            except OSError as error:
+                log.error("the journal cannot be read: %s", error)
+                self._stop.wait(ERROR_WAIT_S)
+                continue
+            if not busy:
+                self._stop.wait(POLL_S)
+
+    def _restore(self, spans: Sequence[Span]) -> None:
+        with self._turn:
+            self._watch.restore(spans)
+
+    def _store_soon(self) -> Store | None:
+        """The store; soon after the start it is worth waiting for, as it is only being opened."""
+        left = self._started_s + OPENING_S - self._clock.monotonic_s()
+        if left > 0:
+            self._storing.opened.wait(left)
+        return self._storing.store
+
+
+def check_dsn(config: Config) -> None:
+    """Raises Invalid for a DSN that no store knows, before anything is started."""
+    scheme = urlsplit(config.store.dsn).scheme if config.store.dsn else "chdb"
+    if scheme not in SCHEMES:
+        raise Invalid(f"store.dsn: unknown scheme `{scheme}`; known: {', '.join(SCHEMES)}", reason="config")

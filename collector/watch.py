@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from trailhound.collector.assemble.approvals import ApprovalIndex
@@ -16,7 +16,10 @@ from trailhound.collector.dialects import read
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
-from trailhound.model import Finding, Record, Rejected, Run, RunStatus, Step, Trajectory
+from trailhound.model import Finding, Record, Rejected, Run, RunStatus, Span, Step, Trajectory
+
+Recall = Callable[[str, str], Iterable[Span]]
+"""(tenant, trace id) -> the spans that were stored of a trace which is not in memory; [] for a new trace."""
 
 LINGER_S = 60.0
 """How long a closed run stays in memory, so that a span a little late finds it there."""
@@ -58,8 +61,9 @@ class Changes:
 class Watch:
     """Assembles and judges. Single-threaded; reads no clock: time comes with the records and through `advance`."""
 
-    def __init__(self, config: Config, *, metrics: Metrics | None = None) -> None:
+    def __init__(self, config: Config, *, metrics: Metrics | None = None, recall: Recall | None = None) -> None:
         self.config = config
+        self._recall = recall
         self.rules = RuleSet(config, metrics=metrics)
         self.counts = Counts()
         self.runs: dict[Key, LiveRun] = {}
@@ -117,7 +121,18 @@ class Watch:
         if trace is None:
             trace = TraceRuns(tenant, trace_id, lambda run_id: self._new_run(tenant, run_id, trace_id))
             self._traces[tenant, trace_id] = trace
+            if self._recall is not None:
+                self.restore(self._recall(tenant, trace_id))
         return trace
+
+    def restore(self, spans: Iterable[Span]) -> None:
+        """Take spans that came long ago and are stored: they are judged, and counted nowhere."""
+        for span in spans:
+            step = read(span, self.config.runs.task)
+            trace = self._trace(step.tenant, step.trace_id)
+            if trace.known(step.span_id) is None:
+                for run in trace.add(step):
+                    self._dirty[_key(run)] = run
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
         run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules)
@@ -144,7 +159,7 @@ class Watch:
                 self._close_if_due(run, now_ns)
         while self._closed and self._closed[0][0] <= now_ns:
             _, key = heapq.heappop(self._closed)
-            self._evict(key)
+            self._evict(key, now_ns)
 
     def _close_if_due(self, run: LiveRun, now_ns: int) -> None:
         view = outlook(run.signs(), self.config.runs)
@@ -171,9 +186,12 @@ class Watch:
                     run, view.then, "end_of_input" if view.then_reason == "idle" else view.then_reason, view.due_ns
                 )
 
-    def _evict(self, key: Key) -> None:
+    def _evict(self, key: Key, now_ns: int) -> None:
         run = self.runs.get(key)
-        if run is None or run.run.status in ("open", "waiting") or key in self._dirty:
+        if run is None or run.run.status in ("open", "waiting"):
+            return
+        if key in self._dirty:  # its end has not been told yet: let go of it next time
+            heapq.heappush(self._closed, (now_ns + 1, key))
             return
         del self.runs[key]
         self._wider.forget(run)

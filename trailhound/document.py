@@ -25,7 +25,7 @@ def trajectory_document(trajectory: Trajectory, *, steps: bool = True) -> dict[s
     document = run_document(trajectory.run)
     if steps:
         document["steps"] = [step_document(index, step) for index, step in enumerate(trajectory.steps)]
-    document["totals"] = _totals(trajectory.run.totals)
+    document["totals"] = totals_document(trajectory.run.totals)
     document["findings"] = [finding_document(finding) for finding in trajectory.findings]
     return document
 
@@ -174,7 +174,8 @@ def _approval(approval: ApprovalVerdict | None) -> dict[str, Any] | None:
     return None if approval is None else _plain(approval, ("verdict", "by", "evidence"))
 
 
-def _totals(totals: Totals) -> dict[str, Any]:
+def totals_document(totals: Totals) -> dict[str, Any]:
+    """The JSON object of a run's or session's totals."""
     return {
         "steps": totals.steps,
         "turns": totals.turns,

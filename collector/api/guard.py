@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Iterable
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from trailhound import address
+from trailhound.address import Address
 from trailhound.collector.api.problems import Problem
 from trailhound.config import Api
 from trailhound.errors import Invalid, Retryable
@@ -28,37 +29,22 @@ HEADERS = {
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of `host:port` or `[v6]:port`; raises Invalid."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise Invalid(f"api.listen: {address!r} is no host:port", reason="config")
-    return host, int(port)
-
-
-def check_bind(api: Api) -> None:
-    """Refuses an address that others can reach, as the API has no authentication; raises Invalid."""
-    host, _ = split_address(api.listen)
-    if not _loopback(host) and not api.allow_remote:
+def listen_address(api: Api) -> Address:
+    """Where to listen. Raises Invalid for an address that others can reach: the API has no authentication yet."""
+    parsed = address.parse(api.listen, "api.listen")
+    if not parsed.is_loopback and not api.allow_remote:
         raise Invalid(
-            f"api.listen: {host} can be reached by others and the API has no authentication yet; "
-            "use 127.0.0.1, or set api.allow_remote: true behind a proxy that authenticates",
-            reason="config",
+            f"api.listen: {parsed} can be reached from other machines and there is no authentication yet; use 127.0.0.1"
+            " with a proxy that authenticates in front, or set api.allow_remote: true",
+            reason="address",
         )
-
-
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return parsed
 
 
 def allowed_hosts(api: Api) -> frozenset[str]:
     """Names that a Host header may carry: a foreign name means a page that rebinds DNS onto us (CVE-2025-14279)."""
-    return LOCAL_NAMES | {split_address(api.listen)[0].lower()} | {name.lower() for name in api.hosts}
+    host = address.parse(api.listen, "api.listen").host.lower()
+    return LOCAL_NAMES | {f"[{host}]" if ":" in host else host} | {name.lower() for name in api.hosts}
 
 
 def host_name(header: str) -> str:

@@ -15,6 +15,7 @@ from trailhound.clock import Clock
 from trailhound.collector.api import query, view
 from trailhound.collector.api.page import PAGE
 from trailhound.collector.api.problems import Problem
+from trailhound.collector.store.base import FINDING_FILTERS, RUN_FILTERS, SESSION_FILTERS
 
 T = TypeVar("T")
 
@@ -48,11 +49,11 @@ class Handlers:
             Route("/metrics", self.metrics, "All metrics in the Prometheus text format", answer="text/plain"),
             Route("/openapi.json", self.openapi, "This description"),
             Route(f"{v1}/stats", self.stats, "How much is stored, and how far behind the judging is", answer="Stats"),
-            Route(f"{v1}/trajectories", self.trajectories, "Runs without their steps, newest first", view.TRAJECTORY_FILTERS, "Trajectory"),
+            Route(f"{v1}/trajectories", self.trajectories, "Runs without their steps, newest first", RUN_FILTERS, "Trajectory"),
             Route(f"{v1}/trajectories/{{id}}", self.trajectory, "One whole run, by trajectory id or trace id", answer="Trajectory"),
-            Route(f"{v1}/findings", self.findings, "Findings, newest first", view.FINDING_FILTERS, "Finding"),
+            Route(f"{v1}/findings", self.findings, "Findings, newest first", FINDING_FILTERS, "Finding"),
             Route(f"{v1}/findings/{{id}}", self.finding, "One finding", answer="Finding"),
-            Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", view.SESSION_FILTERS, "Session"),
+            Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", SESSION_FILTERS, "Session"),
         ]  # fmt: skip
 
     async def page(self, request: web.Request) -> web.Response:
@@ -78,13 +79,13 @@ class Handlers:
         return _json(await self._ask(self._view.stats))
 
     async def trajectories(self, request: web.Request) -> web.Response:
-        return await self._list(request, self._view.trajectories, view.TRAJECTORY_FILTERS)
+        return await self._list(request, self._view.trajectories, RUN_FILTERS)
 
     async def findings(self, request: web.Request) -> web.Response:
-        return await self._list(request, self._view.findings, view.FINDING_FILTERS)
+        return await self._list(request, self._view.findings, FINDING_FILTERS)
 
     async def sessions(self, request: web.Request) -> web.Response:
-        return await self._list(request, self._view.sessions, view.SESSION_FILTERS)
+        return await self._list(request, self._view.sessions, SESSION_FILTERS)
 
     async def trajectory(self, request: web.Request) -> web.Response:
         return await self._one(request, self._view.trajectory, "trajectory or trace")

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from aiohttp import web
 
+from trailhound.address import Address, cannot_listen
 from trailhound.clock import Clock
-from trailhound.collector.api.guard import allowed_hosts, check_bind, guard, split_address
+from trailhound.collector.api.guard import allowed_hosts, guard, listen_address
 from trailhound.collector.api.routes import Handlers
 from trailhound.collector.api.view import View
 from trailhound.config import Api
-from trailhound.errors import Invalid
 
 WORKERS = 4
 """Requests that ask the store at once; more wait in line."""
@@ -34,13 +34,12 @@ class ApiServer:
 
     def start(self) -> str:
         """Raises Invalid when the address may not or cannot be used."""
-        check_bind(self._settings)
-        sock = listen(self._settings.listen, "api.listen")
+        sock = _listen(listen_address(self._settings), "api.listen")
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="api", daemon=True)
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._serve(sock), self._loop).result()
-        return bound_address(sock)
+        return str(Address(*sock.getsockname()[:2]))
 
     async def _serve(self, sock: socket.socket) -> None:
         self._runner = web.AppRunner(self.application(), access_log=None, shutdown_timeout=1.0)
@@ -64,25 +63,18 @@ class ApiServer:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
 
-def listen(address: str, setting: str) -> socket.socket:
-    """A bound socket for `host:port`; raises Invalid that names the setting to change."""
-    host, port = split_address(address)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+def _listen(wanted: Address, setting: str) -> socket.socket:
+    """A listening socket; raises Invalid that names the setting to change."""
+    sock = None
     try:
+        family, _, _, _, place = socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)[0]
+        sock = socket.socket(family, socket.SOCK_STREAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a restart must not wait for old connections
-        sock.bind((host.strip("[]"), port))
+        sock.bind(place)
         sock.listen(BACKLOG)  # now: a port that another process listens on must fail here
-        sock.setblocking(False)
     except OSError as error:
-        sock.close()
-        raise Invalid(
-            f"{setting}: cannot listen on {address} ({error.strerror}); stop what uses it or choose another port",
-            reason="listen",
-        ) from None
+        if sock is not None:
+            sock.close()
+        raise cannot_listen(wanted, setting, error) from None
+    sock.setblocking(False)
     return sock
-
-
-def bound_address(sock: socket.socket) -> str:
-    host, port = sock.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -9,14 +9,6 @@ from trailhound.collector.api.query import ListQuery, Place
 
 Document = dict[str, Any]
 
-TRAJECTORY_FILTERS = (
-    "tenant", "service", "service_version", "environment", "agent", "session_id", "user_id", "status", "task",
-)  # fmt: skip
-FINDING_FILTERS = (
-    "tenant", "service", "agent", "session_id", "trajectory_id", "rule", "severity", "state", "scope",
-)  # fmt: skip
-SESSION_FILTERS = ("tenant", "service", "agent", "session_id", "user_id")
-
 
 @dataclass(frozen=True)
 class Page:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trailhound import failpoint
@@ -25,6 +25,8 @@ class Cursor:
     """Every segment up to this one is in the store."""
     low_water: int = 0
     """The oldest segment that an open run still needs: a restart reads again from here."""
+    advanced_ns: int = 0
+    """Timers up to this time have fired after `judged`; Unix nanoseconds."""
 
 
 def load_cursor(path: Path) -> Cursor:
@@ -35,7 +37,8 @@ def load_cursor(path: Path) -> Cursor:
     try:
         data = json.loads(path.read_bytes())
         segment, offset = data["judged"]
-        return Cursor(Position(int(segment), int(offset)), int(data["stored"]), int(data["low_water"]))
+        marks = [int(data[name]) for name in ("stored", "low_water", "advanced_ns")]
+        return Cursor(Position(int(segment), int(offset)), *marks)
     except FileNotFoundError:
         return Cursor()
     except (ValueError, KeyError, TypeError) as error:
@@ -46,7 +49,7 @@ def load_cursor(path: Path) -> Cursor:
 def save_cursor(path: Path, cursor: Cursor, system: System = SYSTEM) -> None:
     """Replace `path`: after a crash it holds the old marks or the new ones. Raises OSError."""
     failpoint.hit("cursor.before_save")
-    marks = {"judged": list(cursor.judged), "stored": cursor.stored, "low_water": cursor.low_water}
+    marks = asdict(cursor) | {"judged": list(cursor.judged)}
     new = path.with_name(path.name + ".new")
     fd = system.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:

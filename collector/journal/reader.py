@@ -109,6 +109,11 @@ class JournalReader:
         sync_directory(self._directory, self._system)
         self._detours = {at: to for at, to in self._detours.items() if at.segment != segment}
 
+    @property
+    def journal_id(self) -> str:
+        """Hex id that tells this journal from one started anew in its place; "" before anything was read."""
+        return self._journal_id.hex() if self._journal_id is not None else ""
+
     # ------------------------------------------------------------ finding the way
 
     def _blocks(self, position: Position) -> Iterator[tuple[int, RawBlock]]:
@@ -131,8 +136,9 @@ class JournalReader:
         with file:
             if file.header is not None:
                 self._journal_id = file.header.journal_id
+            offset = max(offset, START)
             while True:
-                offset = max(self._detours.get(Position(segment, offset), offset), START)
+                offset = self._detours.get(Position(segment, offset), offset)
                 raw = file.next_block(offset)
                 if raw is None:
                     if sealed and offset < file.size:

@@ -1,0 +1,94 @@
+"""Runs and findings that changed and are not in the store yet: kept small however long the store is away."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from trailhound.collector.store import DeadLetter
+from trailhound.model import Finding, Run
+
+MAX_RUNS = 20_000
+"""Headers that wait in memory; of further runs only the key is kept, and they are rebuilt from their stored spans."""
+MAX_FINDINGS = 50_000
+
+RunKey = tuple[str, str]
+"""(tenant, trajectory id)"""
+
+
+@dataclass
+class Changed:
+    """What is to be written, at once; `lost` are runs whose header and findings must be rebuilt: their trace ids."""
+
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+    findings: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    letters: list[DeadLetter] = field(default_factory=list)
+    lost: dict[RunKey, list[str]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.runs or self.findings or self.letters or self.lost)
+
+
+class Unsaved:
+    """Collects changes; `take` hands them over and remembers them until `saved`, so that readers miss nothing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting = Changed()
+        self._taken: Changed | None = None
+
+    def add(self, runs: Iterable[Run], findings: Iterable[Finding]) -> None:
+        """Note the latest state of runs (copied) and findings (not changed any more by whoever made them)."""
+        with self._lock:
+            for run in runs:
+                self._add_run(run)
+            for finding in findings:
+                self._add_finding(finding)
+
+    def _add_run(self, run: Run) -> None:
+        key = (run.tenant, run.trajectory_id)
+        if len(self._waiting.runs) < MAX_RUNS or key in self._waiting.runs:
+            self._waiting.lost.pop(key, None)
+            self._waiting.runs[key] = frozen(run)
+        else:
+            self._waiting.lost[key] = list(run.trace_ids)
+
+    def _add_finding(self, finding: Finding) -> None:
+        key = (finding.tenant, finding.finding_id)
+        if len(self._waiting.findings) >= MAX_FINDINGS and finding.trajectory_id is not None:
+            run = (finding.tenant, finding.trajectory_id)
+            self._waiting.lost.setdefault(run, [])
+        else:
+            self._waiting.findings[key] = finding
+
+    def add_letter(self, letter: DeadLetter) -> None:
+        with self._lock:
+            self._waiting.letters.append(letter)
+
+    def take(self) -> Changed:
+        """Everything that waits; what was taken and not `saved` comes first."""
+        with self._lock:
+            if self._taken is None:
+                self._taken, self._waiting = self._waiting, Changed()
+            return self._taken
+
+    def saved(self) -> None:
+        """What was taken is in the store."""
+        with self._lock:
+            self._taken = None
+
+    def findings(self) -> list[Finding]:
+        """Findings that the store does not show yet, the latest state of each."""
+        with self._lock:
+            taken = self._taken.findings if self._taken is not None else {}
+            return list((taken | self._waiting.findings).values())
+
+
+def frozen(run: Run) -> Run:
+    """A copy that the assembler does not change any more; contents are shared, as nobody changes them."""
+    twin = copy.copy(run)
+    twin.trace_ids, twin.agents, twin.dialects = list(run.trace_ids), list(run.agents), list(run.dialects)
+    twin.totals = copy.copy(run.totals)
+    return twin
