@@ -1,0 +1,20 @@
+"""Station 4: span -> step. A new dialect is one file here that defines `DIALECT`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from trailhound.collector.dialects.base import Dialect
+from trailhound.collector.dialects.reader import Reader, dialects
+from trailhound.model import Span, Step
+
+__all__ = ["DIALECTS", "Dialect", "read"]
+
+DIALECTS: list[Dialect] = dialects(sys.modules[__name__])
+_reader = Reader(DIALECTS)
+
+
+def read(span: Span, task: Sequence[str] = ()) -> Step:
+    """What `span` means for the agent; `task` are attribute keys that name the run's task, the first present wins."""
+    return _reader.read(span, task)

@@ -1,0 +1,121 @@
+"""Evidence that somebody decided about a tool call: the neutral convention, and marks in messages.
+
+The neutral convention: a span event, a log event or a span named `gen_ai.tool.approval`, or the same attributes on the
+execute_tool span: `gen_ai.tool.call.id`, `gen_ai.tool.name`, `approval.decision`, `approval.actor.type`,
+`approval.actor.id`, `approval.scope`, `approval.arguments.sha256` or `gen_ai.tool.call.arguments`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trailhound.canonical import digest
+from trailhound.collector.dialects import langchain
+from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.coerce import text
+from trailhound.collector.dialects.messages import ApprovalMark
+from trailhound.model import Approval, Decision, Step
+
+NAME = "gen_ai.tool.approval"
+_NAMES = (NAME, "openclaw.tool.approval", "axiom.gen_ai.tool.approval")
+DECISIONS: dict[str, Decision] = {
+    **dict.fromkeys(("approved", "approve", "accept", "accepted", "allow", "allowed"), "approved"),
+    **dict.fromkeys(("denied", "deny", "reject", "rejected", "block", "blocked"), "denied"),
+    **dict.fromkeys(("edited", "edit"), "edited"),
+    **dict.fromkeys(("expired", "timeout"), "expired"),
+    **dict.fromkeys(("cancelled", "canceled", "abort", "aborted"), "cancelled"),
+    **dict.fromkeys(("requested", "request", "ask", "pending"), "requested"),
+}
+_ACTORS = frozenset(("human", "policy", "hook", "model"))
+_SCOPES = frozenset(("once", "session", "always"))
+
+
+def read(step: Step, seen: Seen) -> None:
+    """Add to `step.approvals` what the span, its events or a resumed graph's input say."""
+    span = seen.span
+    found: list[Approval] = []
+    if "approval_decision" in seen.facts or span.name in _NAMES:
+        found += decision(step, span.attributes, span.start_ns)
+    for event in span.events:
+        if event.name in _NAMES or event.name.startswith("openclaw.tool.approval."):
+            found += decision(step, event.attributes, event.time_ns, event.name.rpartition(".")[2])
+    if step.container:
+        found += langchain.decisions(step, seen.facts.get("input"))
+    if found:
+        step.approvals += tuple(found)
+
+
+def decision(step: Step, given: Mapping[str, Any], time_ns: int, fallback: str = "") -> list[Approval]:
+    """The decision in attributes of the neutral convention, as a list of one or none."""
+    word = text(_first(given, "approval.decision", "gen_ai.tool.approval.decision", "decision")) or fallback
+    decided = DECISIONS.get(word.lower())
+    if decided is None:
+        return []
+    tool = step.tool
+    actor = text(_first(given, "approval.actor.type", "gen_ai.tool.approval.actor.type"))
+    scope = text(_first(given, "approval.scope", "gen_ai.tool.approval.scope"))
+    return [
+        Approval(
+            decided,
+            tool=text(_first(given, "gen_ai.tool.name", "tool_name")) or (tool.name if tool else None),
+            call_id=text(_first(given, "gen_ai.tool.call.id", "tool_use_id")) or (tool.call_id if tool else None),
+            arguments_hash=_hash(given) or (tool.arguments_hash if tool else None),
+            actor=actor if actor in _ACTORS else "unknown",
+            actor_id=text(_first(given, "approval.actor.id", "gen_ai.tool.approval.actor.id")),
+            scope=scope if scope in _SCOPES else "once",
+            decided_ns=time_ns,
+            source=NAME,
+            service=step.service,
+            trace_id=step.trace_id,
+            span_id=step.span_id,
+        )
+    ]
+
+
+def _hash(given: Mapping[str, Any]) -> str | None:
+    found = text(_first(given, "approval.arguments.sha256", "gen_ai.tool.approval.arguments.sha256"))
+    if found is not None:
+        return found.lower()
+    arguments = given.get("gen_ai.tool.call.arguments")
+    return None if arguments is None else digest(arguments)
+
+
+def _first(given: Mapping[str, Any], *keys: str) -> Any:
+    return next((given[key] for key in keys if given.get(key) is not None), None)
+
+
+def add_marks(step: Step, marks: Iterable[ApprovalMark]) -> None:
+    """Requests and answers found in messages. An agent that ends by asking is pending, not done."""
+    made = tuple(
+        Approval(
+            mark.decision,
+            tool=mark.tool,
+            call_id=mark.call_id,
+            arguments_hash=None if mark.arguments is None else digest(mark.arguments),
+            actor="unknown" if mark.decision == "requested" else "human",
+            decided_ns=step.end_ns if mark.decision == "requested" else step.start_ns,
+            source="message",
+            service=step.service,
+            trace_id=step.trace_id,
+            span_id=step.span_id,
+        )
+        for mark in marks
+        if mark.call_id is not None or mark.tool is not None
+    )
+    step.approvals += made
+    answered = {mark.request_id for mark in marks if mark.decision != "requested"}
+    if (
+        step.kind == "agent"
+        and step.status == "ok"
+        and any(mark.decision == "requested" and mark.said and mark.request_id not in answered for mark in marks)
+    ):
+        step.status, step.output = "pending", None
+
+
+DIALECT = Dialect(
+    name="tool-approval",
+    order=5,
+    keys=("approval.decision", "gen_ai.tool.approval."),
+    fields={"approval_decision": ("approval.decision", "gen_ai.tool.approval.decision")},
+)

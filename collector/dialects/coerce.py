@@ -1,0 +1,73 @@
+"""Attribute values as they come -> the types a step has; whatever cannot be read is None."""
+
+from __future__ import annotations
+
+import ast
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from trailhound.canonical import parse_json
+
+REDACTED = frozenset({"__REDACTED__", "<REDACTED>", "[REDACTED]"})
+"""What OpenInference, Claude Code and others put in the place of hidden content."""
+_LONGEST_LITERAL = 100_000
+"""Characters of a Python repr that are parsed: `ast` needs some 100 bytes of memory for each."""
+
+
+def text(value: Any) -> str | None:
+    """A non-empty string; numbers are written out."""
+    if isinstance(value, str):
+        return value or None
+    return None if value is None or isinstance(value, (dict, list, bytes)) else str(value)
+
+
+def whole(value: Any) -> int | None:
+    """A count: an int, or a string or float of one. Booleans and negative numbers are none."""
+    if value.__class__ is int:
+        return int(value) if value >= 0 else None
+    if isinstance(value, (str, float)):
+        try:
+            number = float(value)
+        except ValueError:
+            return None
+        return int(number) if 0 <= number < 2**63 else None
+    return None
+
+
+def money(value: Any) -> Decimal | None:
+    """US dollars, exactly as written; negative or not finite is unknown."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None
+
+
+def words(value: Any) -> tuple[str, ...]:
+    """Strings from a list, the JSON text of one, or a comma-separated string (Semantic Kernel)."""
+    value = parse_json(value)
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list):
+        return ()
+    return tuple(word.strip() for word in value if isinstance(word, str) and word.strip())
+
+
+def literal(value: Any) -> Any:
+    """JSON or a Python literal in a string, parsed (`{'order_id': 'BK-1042'}`); anything else unchanged."""
+    value = parse_json(value)
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", "(") or len(value) > _LONGEST_LITERAL:
+        return value
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return value
+
+
+def truth(value: Any) -> bool | None:
+    """A boolean that may be written as a string."""
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return value if isinstance(value, bool) else None

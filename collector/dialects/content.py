@@ -1,0 +1,117 @@
+"""Where the conversation of a span is: attributes, flattened attributes or span events, newest convention first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.canonical import parse_json
+from trailhound.collector.dialects import flattened
+from trailhound.collector.dialects.base import Seen
+from trailhound.collector.dialects.messages import Conversation
+from trailhound.collector.dialects.table import KeyTable
+
+DETAILS = "gen_ai.client.inference.operation.details"
+"""Event that carries the same keys as a span (OTel GenAI 1.37)."""
+_OLD_ROLES = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+"""Events of OTel GenAI 1.28-1.36, one message each."""
+_CHOICES = ("gen_ai.choice", "gen_ai.content.completion")
+_PROMPTS = ("gen_ai.content.prompt",)
+
+
+def add_events(seen: Seen, table: KeyTable) -> None:
+    """Add the facts that the span's events carry and its attributes do not."""
+    for event in seen.span.events:
+        if event.name == DETAILS:
+            seen.dialects |= table.gather(event.attributes, seen)
+        elif event.name in _OLD_ROLES or event.name in _PROMPTS:
+            seen.facts.setdefault("event_input", []).append(old_message(event.name, event.attributes))
+        elif event.name in _CHOICES:
+            seen.facts.setdefault("event_output", []).append(old_message(event.name, event.attributes))
+
+
+def old_message(name: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The message in the attributes of an event, or in the body of a log record, of the old convention.
+
+    Frameworks put JSON text under `content`, `message`, `tool_calls` (Strands, Semantic Kernel, Spring AI).
+    """
+    message = {key: parse_json(value) for key, value in body.items()}
+    inner = message.pop("message", message.pop("gen_ai.completion", message.pop("gen_ai.prompt", None)))
+    if isinstance(inner, dict):
+        message.update(inner)
+    elif inner is not None:
+        message["content"] = inner
+    if name in _CHOICES:
+        message.setdefault("role", "assistant")
+    else:
+        message["role"] = _OLD_ROLES.get(name, "user")
+    return message
+
+
+def conversation(seen: Seen) -> Conversation:
+    """The conversation of the span, each side from the best place that has it."""
+    facts, flat = seen.facts, seen.flat
+    talk = Conversation()
+    if "input_messages" in facts:
+        talk.hear(facts["input_messages"])
+    elif "input" in flat:
+        talk.hear(flattened.messages(flat["input"]))
+    elif "event_input" in facts:
+        talk.hear(facts["event_input"])
+    elif "history" in facts:
+        talk.hear(facts["history"])
+    if "output_messages" in facts:
+        talk.say(facts["output_messages"])
+    elif "output" in flat:
+        talk.say(flattened.messages(flat["output"]))
+    elif "event_output" in facts:
+        talk.say(facts["event_output"])
+    return talk
+
+
+def question(talk: Conversation, facts: dict[str, Any]) -> Any:
+    """What was asked: the last user text, else the recorded input as it is."""
+    if talk.question is not None:
+        return talk.question
+    return _other(facts.get("input"), output=False)
+
+
+def answer(talk: Conversation, facts: dict[str, Any]) -> Any:
+    """What was answered: the last assistant text, else the recorded output. A call of tools is no answer."""
+    if talk.answer is not None:
+        return talk.answer
+    if "final_result" in facts:
+        return parse_json(facts["final_result"])
+    if talk.requests or talk.marks:
+        return None
+    return _other(facts.get("output"), output=True)
+
+
+def _other(value: Any, *, output: bool) -> Any:
+    """Text as it is; of a state with messages (LangGraph) the last message that fits; other JSON parsed."""
+    value = parse_json(value)
+    messages = messages_in(value)
+    if messages is None:
+        return value
+    talk = Conversation()
+    if output:
+        talk.say(messages[-1:])
+        return talk.answer
+    talk.hear(messages)
+    return value if talk.question is None else talk.question
+
+
+def messages_in(value: Any) -> list[Any] | None:
+    """The messages of a graph's state, also inside OpenLLMetry's `inputs` or `outputs`."""
+    for _ in range(2):
+        if not isinstance(value, dict):
+            return None
+        found = value.get("messages")
+        if isinstance(found, list) and found:
+            return found
+        value = value.get("inputs") or value.get("outputs")
+    return None

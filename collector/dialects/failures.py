@@ -1,0 +1,60 @@
+"""How a step ended: ok, error, pending (it waits for a person) or open; and why it failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.collector.dialects import langchain
+from trailhound.collector.dialects.coerce import text
+from trailhound.model import Failure, Span, SpanEvent, Step
+
+ERROR = 2
+"""OTLP `Status.StatusCode`."""
+PAUSES = (*langchain.INTERRUPTS, "ApprovalRequired", "CallDeferred")
+"""Exceptions that mean: wait for a person (LangGraph, pydantic-ai)."""
+_CONTROL = ("Command", "ParentCommand")
+"""Exceptions by which LangGraph moves on to another node."""
+
+
+def read_status(step: Step, span: Span, facts: dict[str, Any]) -> None:
+    """Set status and error from the span's status, `error.type` and its exception event."""
+    if not span.end_ns:
+        step.status = "open"
+        return
+    exception = next((e for e in reversed(span.events) if e.name == "exception"), None) if span.events else None
+    kind = text(facts.get("error_type"))
+    if span.status_code != ERROR and kind is None and exception is None:
+        return
+    kind, message = _what(span, kind, exception)
+    bare = (kind or "").rpartition(".")[2]
+    if bare in PAUSES:
+        step.status = "pending"
+        if bare in langchain.INTERRUPTS:
+            step.approvals += tuple(langchain.requests(step, message or ""))
+    elif bare not in _CONTROL and (span.status_code == ERROR or facts.get("error_type") is not None):
+        step.status = "error"
+        step.error = Failure(kind, message)
+
+
+def _what(span: Span, kind: str | None, exception: SpanEvent | None) -> tuple[str | None, str | None]:
+    """(type, message), the type as exact as it is known."""
+    message = span.status_message or None
+    if exception is not None:
+        kind = kind or text(exception.attributes.get("exception.type"))
+        message = text(exception.attributes.get("exception.message")) or message
+    if kind is None and message is not None:
+        head = message.partition("(")[0]
+        kind = head if head in PAUSES or head in _CONTROL else None
+    return kind, message
+
+
+def read_tool_status(step: Step, facts: dict[str, Any]) -> None:
+    """A tool span may end well and yet say that the tool failed: `gen_ai.tool.status`, MCP's `isError`."""
+    tool = step.tool
+    if step.status != "ok" or tool is None:
+        return
+    result = tool.result
+    failed = isinstance(result, dict) and (result.get("isError") is True or result.get("is_error") is True)
+    if failed or facts.get("tool_status") == "error":
+        step.status = "error"
+        step.error = Failure("tool_error", result if isinstance(result, str) else None)

@@ -1,0 +1,135 @@
+"""LangChain and LangGraph inside other dialects: tool messages, agent names in metadata, interrupts, resumptions.
+
+Seen in OpenInference 2.x, OpenLLMetry 0.62 and LangSmith's exporter over langchain 1.5, langgraph 1.x.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from trailhound.canonical import digest, parse_json
+from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.messages import plain
+from trailhound.model import Approval, Decision, Failure, Step
+
+Json = dict[str, Any]
+
+INTERRUPTS = ("GraphInterrupt", "NodeInterrupt")
+"""Exceptions by which a graph pauses for a person; no error."""
+DECISIONS: dict[str, Decision] = {
+    "approve": "approved",
+    "accept": "approved",
+    "reject": "denied",
+    "edit": "edited",
+    "respond": "cancelled",
+    "response": "cancelled",
+    "ignore": "cancelled",
+}
+"""Decisions of LangChain's HumanInTheLoopMiddleware (`type`) and of its forerunner, the agent inbox."""
+_AGENT = re.compile(r'"lc_agent_name":\s*"((?:[^"\\]|\\.)*)"')
+_REQUESTS = re.compile(r"'action_requests': (\[.*?\]), 'review_configs'", re.DOTALL)
+
+
+def agent_in(metadata: str) -> str | None:
+    """The agent's name in the JSON text of a run's metadata."""
+    found = _AGENT.search(metadata)
+    return found[1] if found else None
+
+
+def unwrap_result(step: Step) -> None:
+    """Take content, call id and status out of a ToolMessage that stands for the tool's result."""
+    tool = step.tool
+    message = tool_message(tool.result) if tool is not None else None
+    if tool is None or message is None:
+        return
+    call_id = message.get("tool_call_id")
+    if tool.call_id is None and isinstance(call_id, str):
+        tool.call_id = call_id
+    tool.result = plain(message.get("content"))
+    if message.get("status") == "error" and step.status == "ok":
+        step.status = "error"
+        step.error = step.error or Failure(None, tool.result if isinstance(tool.result, str) else None)
+
+
+def tool_message(value: Any) -> Json | None:
+    """The fields of a ToolMessage in any of LangChain's serialisations; None when `value` is none."""
+    for _ in range(3):
+        if not isinstance(value, dict):
+            return None
+        if "tool_call_id" in value and "content" in value:
+            return value
+        value = value.get("output") or value.get("kwargs") or value.get("data")
+        value = parse_json(value)
+    return None
+
+
+def decisions(step: Step, given: Any) -> list[Approval]:
+    """Approvals in the input of a resumed graph: `"resume": {"decisions": [{"type": "approve"}]}`, in order.
+
+    A plain interrupt() may be resumed with anything: only a boolean says what was decided.
+    """
+    if not isinstance(given, str) or '"resume"' not in given:
+        return []
+    found = _resume(parse_json(given))
+    return [] if found is None else [_approval(step, decision, action) for decision, action in _decided(found)]
+
+
+def _resume(value: Any) -> Any:
+    """What is under `resume`, at the top or inside `inputs`, `input` or LangGraph's Command."""
+    for _ in range(3):
+        if not isinstance(value, dict):
+            return None
+        if value.get("resume") is not None:
+            return parse_json(value["resume"])
+        value = parse_json(value.get("inputs") or value.get("input") or value.get("kwargs"))
+    return None
+
+
+def _decided(resume: Any) -> Iterator[tuple[Decision, Json]]:
+    if isinstance(resume, bool):
+        yield ("approved" if resume else "denied"), {}
+        return
+    items = resume.get("decisions") if isinstance(resume, dict) else resume
+    for item in items if isinstance(items, list) else [resume]:
+        decision = DECISIONS.get(item.get("type", "")) if isinstance(item, dict) else None
+        if decision is not None:
+            action = item.get("edited_action") or item.get("args")
+            yield decision, action if isinstance(action, dict) else {}
+
+
+def _approval(step: Step, decision: Decision, action: Json) -> Approval:
+    """Tool and arguments are known only of an edited call; the others follow the order of the requests."""
+    name, arguments = action.get("name") or action.get("action"), action.get("args")
+    return Approval(
+        decision,
+        tool=name if isinstance(name, str) else None,
+        arguments_hash=digest(arguments) if isinstance(arguments, dict) else None,
+        actor="human",
+        decided_ns=step.start_ns,
+        source="langgraph.resume",
+        service=step.service,
+        trace_id=step.trace_id,
+        span_id=step.span_id,
+    )
+
+
+def requests(step: Step, message: str) -> list[Approval]:
+    """What a GraphInterrupt asks approval for, out of the Python repr in its message."""
+    found = _REQUESTS.search(message)
+    actions = literal(found[1]) if found else None
+    return [
+        Approval(
+            "requested",
+            tool=action["name"],
+            arguments_hash=digest(action["args"]) if isinstance(action.get("args"), dict) else None,
+            decided_ns=step.start_ns,
+            source="langgraph.interrupt",
+            service=step.service,
+            trace_id=step.trace_id,
+            span_id=step.span_id,
+        )
+        for action in (actions if isinstance(actions, list) else [])
+        if isinstance(action, dict) and isinstance(action.get("name"), str)
+    ]

@@ -1,0 +1,28 @@
+"""OpenAI Agents SDK under any instrumentation: a tool span without a result is a call that waits for approval.
+
+openai-agents 0.24 ends the function span of a call that needs approval at once, with its arguments and no output; the
+call that runs later gets a span of its own. With content hidden there are no arguments either, and nothing tells.
+"""
+
+from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.model import Step
+
+
+def refine(step: Step, seen: Seen) -> None:
+    tool = step.tool
+    if tool is None or step.kind != "tool" or step.status != "ok" or step.truncated:
+        return
+    if tool.arguments is not None and tool.result is None:
+        step.status = "pending"
+
+
+DIALECT = Dialect(
+    name="openai-agents",
+    order=90,
+    scopes=(
+        "openinference.instrumentation.openai_agents",
+        "opentelemetry.instrumentation.openai_agents",
+        "opentelemetry.instrumentation.openai_agents_v2",
+    ),
+    refine=refine,
+)

@@ -1,0 +1,158 @@
+"""OpenInference: `openinference.span.kind`, flattened messages, arguments and results in `input.value`, `output.value`.
+
+Keys from openinference-semantic-conventions 0.1.42. Quirks: the LangChain instrumentor wraps a tool's result in a
+ToolMessage and keeps the agent's name in `metadata`; the OpenAI Agents instrumentor names no call id, reports a
+hand-over as a TOOL span, and an agent's trace as an AGENT span with nothing in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.canonical import parse_json
+from trailhound.collector.dialects import flattened, langchain
+from trailhound.collector.dialects.base import (
+    AGENT,
+    CHAIN,
+    EMBEDDING,
+    GUARDRAIL,
+    LLM,
+    OTHER,
+    RETRIEVAL,
+    TOOL,
+    Dialect,
+    Seen,
+)
+from trailhound.model import Step
+
+SCOPE = "openinference.instrumentation."
+_TOOLLESS = frozenset(
+    (
+        "anthropic",
+        "bedrock",
+        "crewai",
+        "google_genai",
+        "groq",
+        "guardrails",
+        "haystack",
+        "instructor",
+        "litellm",
+        "mistralai",
+        "openai",
+        "portkey",
+        "together",
+        "vertexai",
+    )
+)
+"""Instrumentors of model clients, and of frameworks whose tools get no span of their own name."""
+
+
+def records_tools(scope: str) -> bool:
+    name = scope.removeprefix(SCOPE)
+    return name != scope and name not in _TOOLLESS
+
+
+def refine(step: Step, seen: Seen) -> None:
+    facts = seen.facts
+    if step.kind == "tool":
+        _hand_over(step, seen)
+        langchain.unwrap_result(step)
+    elif step.kind == "agent":
+        _agent(step, seen)
+    elif step.kind == "llm":
+        _tools(step, seen)
+    if step.agent is None and isinstance(facts.get("metadata"), str):
+        step.agent = langchain.agent_in(facts["metadata"])
+
+
+def _hand_over(step: Step, seen: Seen) -> None:
+    """OpenAI Agents: a TOOL span `handoff to X` without a tool name; input is the giver, output the taker."""
+    if "tool_name" not in seen.facts and step.name.startswith("handoff"):
+        step.kind, step.tool = "handoff", None
+        step.input, step.output = seen.facts.get("input"), seen.facts.get("output")
+
+
+def _agent(step: Step, seen: Seen) -> None:
+    facts = seen.facts
+    if step.agent is not None:
+        return
+    node = facts.get("node")
+    named = langchain.agent_in(facts["metadata"]) if isinstance(facts.get("metadata"), str) else None
+    if isinstance(node, str) or named is not None:
+        step.agent = named or node
+    elif "input" in facts or "output" in facts:
+        step.agent = step.name
+    else:
+        step.kind = "other"
+
+
+def _tools(step: Step, seen: Seen) -> None:
+    if step.tool_definitions is None and "tools" in seen.flat:
+        step.tool_definitions = flattened.column(seen.flat["tools"], "tool.json_schema", _schema) or None
+    if step.response_id is None:
+        step.response_id = _response_id(seen.facts.get("output"))
+
+
+def _schema(value: Any) -> Any:
+    return parse_json(value)
+
+
+def _response_id(output: Any) -> str | None:
+    """The provider's id where the whole response was recorded: it is the first key of OpenAI's and Anthropic's JSON."""
+    if not isinstance(output, str) or not output.startswith('{"id":'):
+        return None
+    found = output[6:200].split('"', 2)
+    return found[1] if len(found) == 3 and found[1] else None
+
+
+DIALECT = Dialect(
+    name="openinference",
+    order=20,
+    keys=("openinference.span.kind",),
+    scopes=(SCOPE,),
+    kinds={
+        "openinference.span.kind": {
+            "LLM": LLM,
+            "AGENT": AGENT,
+            "TOOL": TOOL,
+            "CHAIN": CHAIN,
+            "RETRIEVER": RETRIEVAL,
+            "EMBEDDING": EMBEDDING,
+            "RERANKER": EMBEDDING,
+            "GUARDRAIL": GUARDRAIL,
+            "EVALUATOR": OTHER,
+            "PROMPT": OTHER,
+            "DECISION": OTHER,
+        }
+    },
+    kind_order=20,
+    fields={
+        "request_model": ("llm.request.model_name", "embedding.model_name", "decision.model_name"),
+        "response_model": ("llm.response.model_name", "llm.model_name"),
+        "provider": ("llm.provider", "llm.system"),
+        "input_tokens": ("llm.token_count.prompt",),
+        "output_tokens": ("llm.token_count.completion",),
+        "total_tokens": ("llm.token_count.total",),
+        "cache_read_tokens": (
+            "llm.token_count.prompt_details.cache_read",
+            "llm.token_count.prompt_details.cache_input",
+        ),
+        "cache_write_tokens": ("llm.token_count.prompt_details.cache_write",),
+        "reasoning_tokens": ("llm.token_count.completion_details.reasoning",),
+        "cost": ("llm.cost.total",),
+        "tool_name": ("tool.name",),
+        "call_id": ("tool.id",),
+        "input": ("input.value",),
+        "output": ("output.value",),
+        "finish_reasons": ("llm.finish_reason",),
+        "node": ("graph.node.name", "graph.node.id"),
+    },
+    flat={
+        "llm.input_messages.": "input",
+        "llm.output_messages.": "output",
+        "llm.tools.": "tools",
+        "retrieval.documents.": "documents",
+    },
+    records_tools=records_tools,
+    refine=refine,
+)

@@ -1,0 +1,87 @@
+"""OpenLLMetry (traceloop): `traceloop.*` entities, numbered prompts and completions, LangChain's callbacks as JSON.
+
+Keys from opentelemetry-semantic-conventions-ai 0.5.1 and openllmetry 0.62; its scopes (`opentelemetry.instrumentation.X`)
+are also those of OpenTelemetry's own instrumentations, so attributes tell it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.collector.dialects import langchain
+from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, HANDOFF, LLM, TOOL, Dialect, Seen
+from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.messages import tool_call
+from trailhound.model import Step
+
+_RECORDING = ("langchain", "openai_agents", "llamaindex")
+"""Instrumentations that give each tool a span; those of bare model clients and of CrewAI do not."""
+
+
+def records_tools(scope: str) -> bool:
+    return scope.rpartition(".")[2] in _RECORDING
+
+
+def refine(step: Step, seen: Seen) -> None:
+    facts = seen.facts
+    if step.kind == "tool":
+        _tool(step)
+    elif step.kind == "agent" and step.agent is None:
+        step.agent = facts.get("entity") or facts.get("workflow")
+    if step.agent is None and isinstance(facts.get("lc_agent"), str):
+        step.agent = facts["lc_agent"]
+
+
+def _tool(step: Step) -> None:
+    """LangChain's callback gives a tool's input as `{"input_str": repr, "inputs": {..}, "kwargs": {"tool_call_id"}}`."""
+    tool = step.tool
+    if tool is None:
+        return
+    given = tool.arguments
+    if isinstance(given, dict) and ("input_str" in given or ("inputs" in given and "metadata" in given)):
+        kwargs = given.get("kwargs")
+        call_id = kwargs.get("tool_call_id") if isinstance(kwargs, dict) else None
+        made = tool_call(tool.name, tool.call_id or call_id, _inputs(given), tool.result)
+        step.tool = made
+    langchain.unwrap_result(step)
+
+
+def _inputs(given: dict[str, Any]) -> Any:
+    inputs = given.get("inputs")
+    return inputs if isinstance(inputs, dict) else literal(given.get("input_str"))
+
+
+DIALECT = Dialect(
+    name="openllmetry",
+    order=30,
+    keys=("traceloop.", "llm.request.type", "gen_ai.prompt.0.role", "gen_ai.completion.0.role"),
+    kinds={
+        "traceloop.span.kind": {
+            "workflow": CHAIN,
+            "task": CHAIN,
+            "agent": AGENT,
+            "tool": TOOL,
+            "handoff": HANDOFF,
+            "session": CHAIN,
+        },
+        "llm.request.type": {"chat": LLM, "completion": LLM, "embedding": EMBEDDING, "rerank": EMBEDDING},
+    },
+    kind_order=200,
+    fields={
+        "entity": ("traceloop.entity.name",),
+        "workflow": ("traceloop.workflow.name",),
+        "lc_agent": ("traceloop.association.properties.lc_agent_name",),
+        "input": ("traceloop.entity.input", "gen_ai.task.input"),
+        "output": ("traceloop.entity.output", "gen_ai.task.output"),
+        "total_tokens": ("llm.usage.total_tokens",),
+        "cache_read_tokens": ("llm.usage.cache_read_input_tokens",),
+        "cache_write_tokens": ("llm.usage.cache_creation_input_tokens",),
+        "reasoning_tokens": ("llm.usage.reasoning_tokens",),
+        "request_model": ("llm.request.model",),
+        "response_model": ("llm.response.model",),
+        "user": ("traceloop.association.properties.user.id",),
+    },
+    flat={"llm.request.functions.": "functions"},
+    records_tools=records_tools,
+    refine=refine,
+)

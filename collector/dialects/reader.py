@@ -1,0 +1,191 @@
+"""Station 4: what one span means for the agent, whatever dialect it is written in. `read` is a pure function."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from trailhound.canonical import parse_json
+from trailhound.collector.dialects import approvals, content, failures, flattened
+from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.coerce import money, text, words
+from trailhound.collector.dialects.messages import tool_call
+from trailhound.collector.dialects.table import KeyTable
+from trailhound.collector.dialects.usage import normalise
+from trailhound.model import Kind, Model, Span, Step
+
+_REMOTE = 0x300
+"""OTLP span flags: bit 8 says that bit 9 is set on purpose, bit 9 that the parent is in another process."""
+_TOOL_NAME_FRAMES = ("execute_tool ", "running tool: ", "tools/call ", "tool ")
+"""What instrumentations put before a tool's name when they name its span."""
+
+
+def dialects(package: ModuleType) -> list[Dialect]:
+    """Every `DIALECT` of the modules in `package`, in order of trust."""
+    found = [
+        getattr(importlib.import_module(f"{package.__name__}.{info.name}"), "DIALECT", None)
+        for info in pkgutil.iter_modules(package.__path__)
+        if info.name != "reader"
+    ]
+    return sorted((d for d in found if isinstance(d, Dialect)), key=lambda d: d.order)
+
+
+class Reader:
+    """Reads spans by one table merged from all dialects."""
+
+    def __init__(self, known: list[Dialect]) -> None:
+        self.table = KeyTable(known)
+
+    def read(self, span: Span, task: Sequence[str] = ()) -> Step:
+        """The step of `span`; `task` are attribute keys that name the run's task, the first present wins."""
+        seen = self.table.see(span)
+        content.add_events(seen, self.table)
+        step = _start(span, seen)
+        step.dialects = self.table.names(seen.dialects)
+        step.records_tools = self.table.records_tools(seen.dialects, span.scope.name)
+        _identity(step, seen, task)
+        failures.read_status(step, span, seen.facts)
+        _fill(step, seen)
+        for refine in self.table.refiners(seen.dialects):
+            refine(step, seen)
+        approvals.read(step, seen)
+        return step
+
+
+def _start(span: Span, seen: Seen) -> Step:
+    kind, container = _kind(span, seen)
+    resource = span.resource
+    step = Step(
+        span.tenant,
+        span.trace_id,
+        span.span_id,
+        span.parent_span_id,
+        kind,
+        span.name,
+        span.start_ns,
+        span.end_ns,
+        "ok",
+        resource.service,
+        span.received_ns,
+    )
+    step.container = container
+    step.instrumentation = span.scope.name
+    step.remote_parent = span.flags & _REMOTE == _REMOTE
+    step.truncated = span.dropped > 0
+    step.service_version, step.environment = resource.service_version, resource.environment
+    if span.links:
+        step.links = tuple(span.links)
+    return step
+
+
+def _kind(span: Span, seen: Seen) -> tuple[Kind, bool]:
+    facts = seen.facts
+    found: tuple[Kind, bool] | None = facts.get("kind")
+    if found is not None:
+        return found
+    if span.name == approvals.NAME:
+        return "approval", False
+    if "tool_name" in facts:
+        return "tool", False
+    if ("input_tokens" in facts or "output_tokens" in facts) and "agent" not in facts:
+        return ("llm", False) if "request_model" in facts or "response_model" in facts else ("other", True)
+    if "input_tokens" in facts or "rollup" in facts:
+        return "agent", True
+    return "other", False
+
+
+def _identity(step: Step, seen: Seen, task: Sequence[str]) -> None:
+    facts, span = seen.facts, seen.span
+    step.agent = text(facts.get("agent"))
+    step.session_id = text(facts.get("session")) or _from_resource(span, ("gen_ai.conversation.id", "session.id"))
+    step.user_id = text(facts.get("user")) or _from_resource(span, ("user.id", "enduser.id"))
+    for key in task:
+        found = text(span.attributes.get(key)) or text(span.resource.attributes.get(key))
+        if found is not None:
+            step.task = found
+            return
+
+
+def _from_resource(span: Span, keys: tuple[str, ...]) -> str | None:
+    attributes = span.resource.attributes
+    for key in keys:
+        if key in attributes:
+            return text(attributes[key])
+    return None
+
+
+def _fill(step: Step, seen: Seen) -> None:
+    facts = seen.facts
+    if "request_model" in facts or "response_model" in facts or "provider" in facts:
+        provider, request, response = facts.get("provider"), facts.get("request_model"), facts.get("response_model")
+        step.model = Model(text(provider), text(request), text(response))
+    if "input_tokens" in facts or "output_tokens" in facts:
+        step.usage = normalise(facts, exclusive=bool(facts.get("exclusive")))
+    if "cost" in facts:
+        step.cost_usd = money(facts["cost"])
+        step.price_source = None if step.cost_usd is None else "span"
+    if step.kind == "tool":
+        _fill_tool(step, seen)
+    elif step.kind == "llm" or step.container:
+        _fill_talk(step, seen)
+    else:
+        step.input, step.output = facts.get("input", facts.get("query")), facts.get("output", facts.get("documents"))
+
+
+def _fill_tool(step: Step, seen: Seen) -> None:
+    facts = seen.facts
+    name = text(facts.get("tool_name")) or text(facts.get("entity")) or bare_name(step.name)
+    arguments = facts["arguments"] if "arguments" in facts else facts.get("input")
+    result = facts["result"] if "result" in facts else facts.get("output")
+    step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))
+    if isinstance(step.tool.arguments, str) and step.tool.arguments[:1] in ("{", "["):
+        step.truncated = True  # JSON that does not parse was cut by an attribute length limit
+    failures.read_tool_status(step, facts)
+
+
+def bare_name(span_name: str) -> str:
+    """The tool's name in the name of its span: `execute_tool X`, `X.tool`, `tools/call X`."""
+    for frame in _TOOL_NAME_FRAMES:
+        if span_name.startswith(frame) and len(span_name) > len(frame):
+            return span_name[len(frame) :]
+    return span_name.removesuffix(".tool") or span_name
+
+
+def _fill_talk(step: Step, seen: Seen) -> None:
+    """Question, answer, system prompt and tool calls of a model call, or question and answer of a container."""
+    facts = seen.facts
+    talk = content.conversation(seen)
+    if step.kind == "llm":
+        step.tool_requests, step.tool_responses = tuple(talk.requests), tuple(talk.responses)
+        step.tool_definitions = _shared(facts.get("tool_definitions"))
+        step.finish_reasons = words(facts.get("finish_reasons")) or tuple(talk.finish_reasons)
+        step.response_id = text(facts.get("response_id"))
+    step.system_prompt = talk.system if facts.get("system") is None else system_text(facts["system"])
+    if step.kind in ("llm", "agent"):
+        step.input, step.output = content.question(talk, facts), content.answer(talk, facts)
+    if talk.marks:
+        approvals.add_marks(step, talk.marks)
+
+
+def system_text(value: Any) -> Any:
+    """The text of a system prompt given as text, as message parts, or as the JSON text of parts."""
+    return _system_text(value) if isinstance(value, str) else flattened.joined_text(value)
+
+
+@lru_cache(maxsize=512)
+def _system_text(value: str) -> Any:
+    return flattened.joined_text(parse_json(value))
+
+
+@lru_cache(maxsize=512)
+def _one_copy(value: str) -> str:
+    return value
+
+
+def _shared(value: Any) -> Any:
+    """One string object for equal texts: every model call of a run repeats the tool definitions."""
+    return _one_copy(value) if isinstance(value, str) else value
