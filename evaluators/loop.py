@@ -169,6 +169,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
             details={
                 "tool": tool,
                 "calls": streak.times,
+                "max_repeats": limit,
                 "near_duplicates": streak.reworded,
                 "failing": streak.failing,
                 "results_seen": streak.seen is not None,
