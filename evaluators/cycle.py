@@ -133,7 +133,13 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
             actual=f"{rounds} rounds of {found.period} calls",
             evidence=found.evidence,
             about=step,
-            details={"tools": list(found.tools), "period": found.period, "rounds": rounds, "max_repeats": limit, "calls": found.calls},
+            details={
+                "tools": list(found.tools),
+                "period": found.period,
+                "rounds": rounds,
+                "max_repeats": limit,
+                "calls": found.calls,
+            },
         )
 
 
