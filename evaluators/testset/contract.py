@@ -33,8 +33,8 @@ class ArgumentCheck(Section):
 class Loops(Section):
     """How often a call may repeat without progress."""
 
-    max_repeats: int = Field(2, ge=0, description="same tool, same arguments, same result")
-    max_rounds: int = Field(2, ge=0, description="rounds of a longer cycle of calls")
+    max_repeats: int = Field(2, ge=1, description="same tool, same arguments, same result")
+    max_rounds: int = Field(2, ge=1, description="rounds of a longer cycle of calls")
 
 
 class Budget(Section):

@@ -58,12 +58,12 @@ def _nearly(finding: dict[str, Any]) -> bool:
 
 def _loop(contract: Contract, finding: dict[str, Any]) -> None:
     contract.loops = contract.loops or Loops()
-    contract.loops.max_repeats = _limit(finding, "max_repeats", contract.loops.max_repeats)
+    contract.loops.max_repeats = _repeats(finding, "calls", contract.loops.max_repeats)
 
 
 def _cycle(contract: Contract, finding: dict[str, Any]) -> None:
     contract.loops = contract.loops or Loops()
-    contract.loops.max_rounds = _limit(finding, "max_repeats", contract.loops.max_rounds)
+    contract.loops.max_rounds = _repeats(finding, "rounds", contract.loops.max_rounds)
 
 
 def _approval(contract: Contract, finding: dict[str, Any]) -> None:
@@ -88,9 +88,13 @@ def _unfinished(contract: Contract, finding: dict[str, Any]) -> None:
     contract.ends = "completed"
 
 
-def _limit(finding: dict[str, Any], name: str, default: int) -> int:
-    value = finding["details"].get(name, default)
-    return value if isinstance(value, int) and value >= 0 else default
+def _repeats(finding: dict[str, Any], counted: str, default: int) -> int:
+    """The limit that was live; where the finding does not name it, the default or what the run is known to exceed."""
+    details = finding["details"]
+    limit, number = details.get("max_repeats"), details.get(counted)
+    if isinstance(limit, int):
+        return limit if limit >= 1 else default
+    return max(1, min(default, number - 1)) if isinstance(number, int) else default
 
 
 _DERIVE: dict[str, Callable[[Contract, dict[str, Any]], None]] = {

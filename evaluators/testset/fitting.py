@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import islice
 from typing import Any
+
+import orjson
 
 from trailhound.evaluators.testset.case import Case
 from trailhound.evaluators.testset.notation import MAX_SIZE
@@ -13,6 +16,9 @@ LENGTHS = (65_536, 16_384, 4_096, 1_024, 256)
 STEPS = (2_000, 500, 100)
 """Steps that a recording may keep, tried when short texts are not enough."""
 
+MARKED = 300
+"""Steps that findings point at which are kept at most."""
+
 
 def fit(case: Case) -> str:
     """The YAML of the case, its recording shortened as far as needed, which `unknowns` then says.
@@ -20,8 +26,8 @@ def fit(case: Case) -> str:
     Texts are cut to a start and a hash, so that equal texts stay equal. After that the middle of the run is left out,
     but for the steps that findings point at.
     """
-    text = case.to_yaml()
-    if _fits(text):
+    text = _yaml(case)
+    if text:
         return text
     whole, known = case.recorded, list(case.unknowns)
     for length in LENGTHS:
@@ -34,14 +40,15 @@ def fit(case: Case) -> str:
             ],
         )
         case.unknowns = [*known, f"texts longer than {length} characters: they are cut, a file of a case holds 1 MiB"]
-        if _fits(text := case.to_yaml()):
+        if text := _yaml(case):
             return text
     return _fit_steps(case)
 
 
 def _fit_steps(case: Case) -> str:
-    short, known, text = case.recorded, list(case.unknowns), ""
-    marked = {(e["trace_id"], e["span_id"]) for finding in case.failure.findings for e in finding.evidence[:100]}
+    short, known = case.recorded, list(case.unknowns)
+    pointed = ((e["trace_id"], e["span_id"]) for finding in case.failure.findings for e in finding.evidence[:100])
+    marked = set(islice(pointed, MARKED))
     for number in STEPS:
         steps = short["steps"]
         keep = [
@@ -54,13 +61,17 @@ def _fit_steps(case: Case) -> str:
             *known,
             f"{len(steps) - len(keep)} of {len(steps)} steps: they are left out, a file of a case holds 1 MiB",
         ]
-        if _fits(text := case.to_yaml()):
-            break
-    return text
+        if text := _yaml(case):
+            return text
+    return case.to_yaml()
 
 
-def _fits(text: str) -> bool:
-    return len(text.encode()) <= MAX_SIZE
+def _yaml(case: Case) -> str:
+    """The text of the case when it fits, else ""."""
+    if len(orjson.dumps(case.recorded)) > MAX_SIZE:  # its YAML is longer still, and takes seconds to write
+        return ""
+    text = case.to_yaml()
+    return text if len(text.encode()) <= MAX_SIZE else ""
 
 
 def _cut(value: Any, length: int) -> Any:
