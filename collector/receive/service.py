@@ -13,7 +13,16 @@ from trailhound.collector.decode import Admission, admit, json_to_protobuf
 from trailhound.collector.receive.admission import InFlight, Ticket
 from trailhound.collector.receive.answers import PARTIAL_REASONS, full_success, partial_success
 from trailhound.collector.receive.inflate import inflate
-from trailhound.collector.receive.status import ACCEPTED, OUTCOMES, PARTIAL, Encoding, Outcome, Refusal
+from trailhound.collector.receive.status import (
+    ACCEPTED,
+    INVALID,
+    PARTIAL,
+    RETRY,
+    UNEXPECTED,
+    Encoding,
+    Outcome,
+    Refusal,
+)
 from trailhound.config import Receive
 from trailhound.errors import Invalid, Retryable
 from trailhound.metrics import Metrics
@@ -89,11 +98,10 @@ class Service:
         """The answer to `request`, whose bytes `ticket` holds. Never raises (but for cancellation)."""
         try:
             answer = await self._export(request, ticket)
+            word = answer.outcome.word
+            self._metrics.inc("trailhound_requests_total", signal=request.signal, protocol=request.wire, outcome=word)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client must be told to keep its data
             return self.refuse(request.signal, request.wire, error)
-        self._metrics.inc(
-            "trailhound_requests_total", signal=request.signal, protocol=request.wire, outcome=answer.outcome.word
-        )
         return answer
 
     def refuse(self, signal: str, wire: Wire, error: Exception) -> Refusal:
@@ -175,10 +183,10 @@ def _unpack(signal: Signal, request: Request, limit: int) -> tuple[bytes, Admiss
 
 
 def _announce(metrics: Metrics) -> None:
-    """Make all series exist at 0, so that the first increase of each is seen."""
+    """Make the series exist at 0, so that the first increase of each is seen; HTTP's finer refusals come when they do."""
     for signal in SIGNALS:
         for wire in WIRES:
-            for outcome in OUTCOMES:
+            for outcome in (ACCEPTED, PARTIAL, INVALID, RETRY, UNEXPECTED):
                 metrics.init("trailhound_requests_total", signal=signal, protocol=wire, outcome=outcome.word)
     for reason in PARTIAL_REASONS:
         metrics.init("trailhound_spans_rejected_total", reason=reason)

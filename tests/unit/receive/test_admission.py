@@ -63,7 +63,11 @@ def test_what_the_journal_holds_counts_until_it_is_freed(in_flight: InFlight) ->
 
 
 def test_an_error_gives_everything_back(in_flight: InFlight) -> None:
-    with pytest.raises(ZeroDivisionError), in_flight.ticket() as ticket:
-        ticket.grow(30)
-        raise ZeroDivisionError
+    def fail() -> None:
+        with in_flight.ticket() as ticket:
+            ticket.grow(30)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert in_flight.held == 0
