@@ -35,12 +35,12 @@ class Connection:
     def open(self) -> None:
         """Connect and create the database. Raises Retryable while the server is away or the directory is in use."""
         with classified():
-            client = self._connect(None)
+            first = self._connect(None)
             try:
-                client.command(f"CREATE DATABASE IF NOT EXISTS {_quoted(self.database)}")
+                first.command(f"CREATE DATABASE IF NOT EXISTS `{self.database}`")
+                self._writer = self._connect(self.database)
             finally:
-                client.close()
-            self._writer = self._connect(self.database)
+                first.close()  # last: the embedded engine stops with its last client, and starts again in 0.1 s
 
     def close(self) -> None:
         with self._lock:
@@ -115,7 +115,3 @@ def _database(dsn: str) -> str:
     if not name.replace("_", "").isalnum() or not name.isascii():
         raise Invalid(f"store.dsn: `{name[:64]}` is no database name: use letters, digits and `_`", reason="config")
     return name
-
-
-def _quoted(name: str) -> str:
-    return f"`{name}`"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from trailhound.collector.store import Store, open_store
+from trailhound.collector.store.connection import Connection
 from trailhound.config import Retention
 from trailhound.metrics import Metrics
 
@@ -21,14 +21,19 @@ STORES = ["memory", "chdb", *(["server"] if SERVER else [])]
 
 
 @pytest.fixture(scope="session")
-def chdb_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """chDB opens one directory a process, so that all tests share it and each takes a database of its own."""
-    return tmp_path_factory.mktemp("chdb")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """The embedded engine, kept running: it opens one directory a process, so each test takes a database of its own."""
+    connection = Connection(f"chdb://{tmp_path_factory.mktemp('chdb')}")
+    connection.open()
+    yield connection
+    connection.close()
 
 
 @pytest.fixture
-def chdb_dsn(chdb_path: Path) -> str:
-    return f"chdb://{chdb_path}?database=test_{uuid.uuid4().hex}"
+def chdb_dsn(engine: Connection) -> Iterator[str]:
+    database = f"test_{uuid.uuid4().hex}"
+    yield f"{engine.dsn}?database={database}"
+    engine.command(f"DROP DATABASE IF EXISTS {database}")
 
 
 @pytest.fixture(params=STORES)
