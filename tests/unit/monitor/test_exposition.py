@@ -1,0 +1,175 @@
+"""The `agent_*` metrics count each thing once and take nothing back."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+
+from trailhound.alerts.exposition import Exposition, Once
+from trailhound.metrics import Metrics
+from trailhound.model import Finding, Model, Run, Step, ToolCall, Totals, Usage
+
+SETTLE_NS = 3_000_000_000
+SHOP = {"service": "shop", "agent": "desk"}
+
+
+def step(span_id: str, kind: str = "tool", **fields: Any) -> Step:
+    made = Step("default", "trace", span_id, "", kind, "call", 1, 2, "ok", "shop", received_ns=10, agent="desk")  # type: ignore[arg-type]
+    if kind == "tool":
+        made.tool = ToolCall("search")
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def llm(span_id: str, **fields: Any) -> Step:
+    return step(
+        span_id,
+        "llm",
+        model=Model("openai", "gpt", "gpt-1"),
+        usage=Usage(100, 20, 60),
+        cost_usd=Decimal("0.25"),
+        **fields,
+    )
+
+
+def finding(severity: str = "warning", **fields: Any) -> Finding:
+    made = Finding(
+        "f1",
+        "loop",
+        severity,
+        "firing",
+        "trajectory",
+        "default",
+        "shop",
+        "desk",
+        "run",
+        None,
+        "",
+        "",
+        "",
+        [],
+        1,
+        1,  # type: ignore[arg-type]
+    )
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+class Counted:
+    """An exposition and a look at what it exports."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self.exposition = Exposition(self.metrics, ["loop", "budget"], SETTLE_NS)
+
+    def value(self, name: str, **labels: str) -> float | None:
+        self.exposition.flush()
+        return self.metrics.registry.get_sample_value(name, SHOP | labels)
+
+
+@pytest.fixture
+def counted() -> Counted:
+    return Counted()
+
+
+def test_a_call_counts_when_its_neighbours_are_known(counted: Counted) -> None:
+    counted.exposition.steps([step("a"), llm("b")])
+    counted.exposition.settle(10 + SETTLE_NS - 1)
+    assert counted.value("agent_tool_calls_total", tool="search", status="ok") is None
+    counted.exposition.settle(10 + SETTLE_NS)
+    assert counted.value("agent_tool_calls_total", tool="search", status="ok") == 1
+    assert counted.value("agent_tokens_total", model="gpt-1", type="input") == 100
+    assert counted.value("agent_tokens_total", model="gpt-1", type="cache_read") == 60
+    assert counted.value("agent_cost_usd_total", model="gpt-1") == 0.25
+
+
+def test_a_double_that_shows_in_time_is_not_counted(counted: Counted) -> None:
+    double = llm("b")
+    counted.exposition.steps([double])
+    double.counted = False
+    counted.exposition.settle(2 * SETTLE_NS)
+    assert counted.value("agent_tokens_total", model="gpt-1", type="input") is None
+
+
+def test_the_end_of_a_run_counts_the_rest_once(counted: Counted) -> None:
+    steps = [step("a"), step("p", status="pending"), step("o", status="open")]
+    counted.exposition.steps(steps)
+    counted.exposition.closed(steps)
+    counted.exposition.settle(2 * SETTLE_NS)
+    counted.exposition.closed([*steps, step("late")])
+    assert counted.value("agent_tool_calls_total", tool="search", status="ok") == 2
+
+
+def test_calls_of_one_model_span_are_told_apart(counted: Counted) -> None:
+    calls = [step("a", synthetic=True, tool=ToolCall("search", call_id)) for call_id in ("c1", "c2", "c1")]
+    counted.exposition.closed(calls)
+    assert counted.value("agent_tool_calls_total", tool="search", status="ok") == 2
+
+
+def test_a_finding_counts_once_at_each_severity(counted: Counted) -> None:
+    counted.exposition.findings([finding("warning", state="pending")])
+    assert counted.value("agent_findings_total", rule="loop", severity="warning") == 0
+    counted.exposition.findings([finding("warning"), finding("warning"), finding("critical")])
+    counted.exposition.findings([finding("critical", state="resolved")])
+    assert counted.value("agent_findings_total", rule="loop", severity="warning") == 1
+    assert counted.value("agent_findings_total", rule="loop", severity="critical") == 1
+
+
+def test_a_run_counts_once_when_it_ends(counted: Counted) -> None:
+    run = Run("run", "default", "shop", ["trace"], agent="desk", started_ns=10**9, totals=Totals(turns=4))
+    counted.exposition.run(run)
+    assert counted.value("agent_trajectories_total", status="completed") == 0
+    run.status, run.ended_ns = "completed", 3 * 10**9
+    counted.exposition.run(run)
+    counted.exposition.run(run)
+    assert counted.value("agent_trajectories_total", status="completed") == 1
+    assert counted.value("agent_trajectory_duration_seconds_sum") == 2
+    assert counted.value("agent_trajectory_turns_sum") == 4
+
+
+def test_the_series_of_every_rule_exist_when_an_agent_is_known(counted: Counted) -> None:
+    counted.exposition.run(Run("run", "default", "shop", ["trace"], agent="desk"))
+    for rule in ("loop", "budget"):
+        for severity in ("info", "warning", "critical"):
+            assert counted.value("agent_findings_total", rule=rule, severity=severity) == 0
+
+
+def test_a_replay_counts_nothing_again(counted: Counted) -> None:
+    counted.exposition.muted = True
+    counted.exposition.steps([step("a")])
+    counted.exposition.findings([finding()])
+    counted.exposition.settle(2 * SETTLE_NS)
+    counted.exposition.muted = False
+    counted.exposition.findings([finding()])
+    counted.exposition.closed([step("a"), step("new")])
+    assert counted.value("agent_findings_total", rule="loop", severity="warning") == 0
+    assert counted.value("agent_tool_calls_total", tool="search", status="ok") == 1
+
+
+def test_an_unknown_price_is_counted_as_unknown(counted: Counted) -> None:
+    priced = llm("a")
+    priced.cost_usd = None
+    counted.exposition.closed([priced])
+    assert counted.value("agent_unpriced_calls_total", model="gpt-1") == 1
+    assert counted.value("agent_cost_usd_total", model="gpt-1") is None
+
+
+def test_names_that_models_make_up_cannot_break_or_flood_the_scrape(counted: Counted) -> None:
+    evil = ['x"} 1\nup 0', "\ud800", "__other__", "a" * 500, "\u202e", *(f"tool{n}" for n in range(5000))]
+    counted.exposition.closed([step(f"{n}", tool=ToolCall(name)) for n, name in enumerate(evil)])
+    counted.exposition.flush()
+    text = generate_latest(counted.metrics.registry).decode()
+    values = {line for line in text.splitlines() if line.startswith("agent_tool_calls_total")}
+    assert len(values) == 200  # 200 names, two of which look the same when they are made safe, and __other__
+    assert "\nup 0" not in text
+    assert counted.value("agent_tool_calls_total", tool="__other__", status="ok") == len(evil) - 200
+
+
+def test_memory_of_what_was_counted_is_bounded() -> None:
+    once = Once(limit=3)
+    assert [once.first(n) for n in (1, 2, 3, 1, 4, 1)] == [True, True, True, False, True, True]
