@@ -21,8 +21,12 @@ INTERRUPTED = 130
 _UsageError: Any = typer.BadParameter.__mro__[2]
 
 
-def application() -> typer.Typer:
-    """The `trailhound` command with every module of `trailhound.commands` registered on it."""
+def application(wanted: str = "") -> typer.Typer:
+    """The `trailhound` command with every module of `trailhound.commands` registered on it.
+
+    When `wanted` names one of them (a module is named as its command), only that one: typer inspects each parameter
+    of each command that it knows, and the rest would take as long as judging a request.
+    """
     app = typer.Typer(
         name="trailhound",
         help="Watches LLM agents in production: rebuilds every run from OpenTelemetry and judges it while it runs.",
@@ -36,14 +40,16 @@ def application() -> typer.Typer:
     app.callback()(_options)
     from trailhound import commands
 
-    for module in sorted(info.name for info in pkgutil.iter_modules(commands.__path__)):
+    names = sorted(info.name for info in pkgutil.iter_modules(commands.__path__))
+    for module in [wanted] if wanted in names else names:
         importlib.import_module(f"trailhound.commands.{module}").register(app)
     return app
 
 
 def main() -> None:
     """Entry point of the console script `trailhound`."""
-    sys.exit(run(application(), sys.argv[1:], "trailhound"))
+    args = sys.argv[1:]
+    sys.exit(run(application(args[0] if args else ""), args, "trailhound"))
 
 
 def promote_trace_main() -> None:

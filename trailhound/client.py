@@ -11,7 +11,6 @@ import orjson
 
 from trailhound.errors import Invalid, Retryable
 
-DEFAULT_API = "http://127.0.0.1:4320"
 TIMEOUT_S = 30.0
 MAX_ANSWER = 256 * 2**20
 """Bytes of one answer that are read at most (own choice: far above the largest run, far below the memory)."""
@@ -25,7 +24,9 @@ class Client:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Invalid(f"--api {url!r} is no URL of a daemon: write for example {DEFAULT_API}", reason="usage")
+            raise Invalid(
+                f"--api {url!r} is no URL of a daemon: write for example http://127.0.0.1:4320", reason="usage"
+            )
         self.url = url.rstrip("/")
         self._parts = parts
         self.partial: str | None = None

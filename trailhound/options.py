@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trailhound.client import DEFAULT_API
-
 Format = Annotated[
     Literal["text", "json"], typer.Option("--format", "-f", help="`text` for people, `json` for programs.")
 ]
@@ -29,7 +27,8 @@ ConfigFile = Annotated[
     typer.Option("--config", "-c", help="Configuration file; without it the defaults hold.", metavar="FILE"),
 ]
 
-API = DEFAULT_API
+API = "http://127.0.0.1:4320"
+"""Where a daemon with the default configuration answers."""
 LIMIT = 50
 
 

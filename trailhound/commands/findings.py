@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import typer
 
 from trailhound import options
-from trailhound.client import Client
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +38,8 @@ def list_findings(
     api: options.Api = options.API,
 ) -> None:
     """List findings, newest first."""
+    from trailhound.client import Client
+
     filters = {
         "rule": rule,
         "severity": severity,
@@ -65,6 +66,8 @@ def show_finding(
     api: options.Api = options.API,
 ) -> None:
     """Show one finding with its evidence and details."""
+    from trailhound.client import Client
+
     finding = Client(api).item("findings", finding_id)
     if output == "json":
         options.print_json(finding)

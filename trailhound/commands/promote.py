@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trailhound import options
-from trailhound.client import Client
 
 if TYPE_CHECKING:
+    from trailhound.client import Client
     from trailhound.evaluators.testset.promote import Promoted
 
 EARLIER = 20
@@ -38,6 +38,7 @@ def promote(
     Works for failed, looping, unfinished and still open runs alike. The case is proved: judged by its own contract, the
     recorded run must fail. The same run twice makes no second file. Exit code 1 for an unknown id.
     """
+    from trailhound.client import Client
     from trailhound.clock import SystemClock, rfc3339
     from trailhound.config import load
     from trailhound.evaluators.testset.folder import CaseFolder

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from trailhound import options
-from trailhound.client import Client
 from trailhound.errors import Invalid
 
 
@@ -28,6 +27,8 @@ def list_sessions(
     api: options.Api = options.API,
 ) -> None:
     """List sessions with their totals, newest first."""
+    from trailhound.client import Client
+
     filters = {"service": service, "agent": agent, "since": since, "until": until}
     sessions = list(Client(api).items("sessions", limit, filters))
     if output == "json":
@@ -45,6 +46,8 @@ def show_session(
     api: options.Api = options.API,
 ) -> None:
     """Show the runs of one session and what was found over all of them."""
+    from trailhound.client import Client
+
     client, only = Client(api), {"session_id": session_id}
     runs = sorted(client.items("trajectories", 1000, only), key=lambda run: run["started_at"] or "")
     if not runs:

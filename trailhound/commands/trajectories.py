@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import typer
 
 from trailhound import options
-from trailhound.client import Client
 
 Status = Literal["open", "waiting", "completed", "failed", "unfinished"]
 
@@ -33,6 +32,8 @@ def list_runs(
     api: options.Api = options.API,
 ) -> None:
     """List runs, newest first, with what went wrong under each."""
+    from trailhound.client import Client
+
     filters = {
         "status": status,
         "service": service,
@@ -58,6 +59,8 @@ def show_run(
     api: options.Api = options.API,
 ) -> None:
     """Show one run: what went wrong, what it cost, and every step with the finding beside it."""
+    from trailhound.client import Client
+
     run = Client(api).trajectory(trajectory_id)
     if output == "json":
         options.print_json(run)

@@ -50,7 +50,7 @@ def _totals(totals: dict[str, Any]) -> str:
         f" ({totals['tool_errors']} failed)" if totals["tool_errors"] else ""
     )
     cached = f" ({amount(totals['cache_read_tokens'])} cached)" if totals["cache_read_tokens"] else ""
-    tokens = f"{amount(totals['input_tokens'])}{cached} tokens in, {amount(totals['output_tokens'])} out"
+    tokens = f"{amount(totals['input_tokens'])} tokens in{cached}, {amount(totals['output_tokens'])} out"
     unpriced = totals["unpriced_calls"]
     cost = dollars(totals["cost_usd"]) if totals["cost_usd"] is not None else "cost unknown"
     gap = f" + {count(unpriced, 'call')} without a price" if unpriced and totals["cost_usd"] is not None else ""

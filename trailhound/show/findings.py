@@ -70,17 +70,30 @@ def _row(finding: dict[str, Any]) -> list[Text]:
 
 
 def show_finding(console: Console, finding: dict[str, Any], steps: Sequence[int] = ()) -> None:
-    """Everything about one finding; `steps` are the places in its run that it points at."""
-    _field(console, title(finding), Text(plain(finding["summary"]), style="bold"))
-    _field(console, Text("expected"), Text(plain(finding["expected"])))
-    _field(console, Text("actual"), Text(plain(finding["actual"])))
+    """What one finding says, in two or three lines; `steps` are the places in its run that it points at."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(min_width=8, no_wrap=True)
+    grid.add_column(min_width=10, no_wrap=True)
+    grid.add_column(overflow="fold")
+    state = "" if finding["state"] == "firing" else f" ({finding['state']})"
+    rule = Text(plain(finding["rule"], 40), style="bold")
+    grid.add_row(
+        Text(finding["severity"].upper(), style=style(finding)),
+        rule,
+        Text(plain(finding["summary"]) + state, style="bold"),
+    )
+    grid.add_row("", "", Text(f"expected {plain(finding['expected'])}; found {plain(finding['actual'])}", style="dim"))
     if steps:
-        _field(console, Text("at"), Text(f"{'step' if len(steps) == 1 else 'steps'} {_listed(steps)}"))
+        grid.add_row("", "", Text(f"at {'step' if len(steps) == 1 else 'steps'} {_listed(steps)}", style="dim"))
+    console.print(grid)
 
 
 def show_finding_alone(console: Console, finding: dict[str, Any]) -> None:
     """One finding asked for by its id: with where it belongs and its details."""
     show_finding(console, finding)
+    console.print()
     where = {
         "agent": finding["agent"],
         "service": finding["service"],

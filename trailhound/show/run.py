@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from trailhound.show.facts import show_facts
-from trailhound.show.findings import by_weight, show_finding, style
+from trailhound.show.findings import by_weight, show_finding
+from trailhound.show.marks import Mark, marks, places_of
 from trailhound.show.runs import status
 from trailhound.show.screen import Column, cut, fitting, header, line, widths
 from trailhound.show.steps import depths, step_words
@@ -30,58 +30,53 @@ EDGE = 8
 """Steps shown at both ends, and 2 around each that a finding points at, when a run is longer."""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """That a finding points at a step: the step is the `nth` of `of` that it points at."""
-
-    finding: dict[str, Any]
-    nth: int
-    of: int
-
-    def text(self) -> Text:
-        place = f" {self.nth} of {self.of}" if self.of > 1 else ""
-        return Text(
-            f"◀ {self.finding['severity'].upper()} {plain(self.finding['rule'], 40)}{place}", style=style(self.finding)
-        )
-
-
 def show_run(console: Console, run: dict[str, Any], *, whole: bool = False) -> None:
     """`run` is a trajectory document with steps; `whole` shows every step of a long run."""
     steps = run["steps"]
-    places = {(step["trace_id"], step["span_id"]): step["index"] for step in steps}
+    index_of = {(step["trace_id"], step["span_id"]): index for index, step in enumerate(steps)}
     findings = by_weight(run["findings"])
-    reason = f", {plain(run['status_reason']).replace('_', ' ')}" if run.get("status_reason") else ""
-    console.print(
-        status(run).append(f"  {plain(run['agent'] or run['service'], 80)}", style="bold").append(reason, style="dim")
-    )
+    console.print(_headline(run))
+    if findings:
+        console.print()
     for finding in findings:
-        show_finding(console, finding, _places(finding, places))
+        show_finding(console, finding, places_of(finding, index_of))
     console.print()
     show_facts(console, run)
     console.print()
-    _show_steps(console, steps, marks(findings, places), whole=whole)
+    _show_steps(console, steps, marks(findings, steps), whole=whole)
 
 
-def marks(findings: Sequence[dict[str, Any]], places: dict[tuple[str, str], int]) -> dict[int, list[Mark]]:
-    """Which findings point at which step, by the step's index; the worst finding first."""
-    found: dict[int, list[Mark]] = {}
-    for finding in findings:
-        at = _places(finding, places)
-        for nth, index in enumerate(at, 1):
-            found.setdefault(index, []).append(Mark(finding, nth, len(at)))
-    return found
+def _headline(run: dict[str, Any]) -> Text:
+    """`✗ failed  support_agent: TimeoutError: the gateway did not answer`."""
+    found = status(run).append(f"  {plain(run['agent'] or run['service'], 80)}", style="bold")
+    error = next(
+        (
+            step["error"]
+            for step in run["steps"]
+            if step["error"] and step["status"] == "error" and step["counted"] is False
+        ),
+        None,
+    )
+    words = ": ".join(plain(part, 300) for part in (error or {}).values() if part) or _REASONS.get(
+        run.get("status_reason") or "", ""
+    )
+    return found.append(f"  {words}", style="none") if words and run["status"] != "completed" else found
 
 
-def _places(finding: dict[str, Any], places: dict[tuple[str, str], int]) -> list[int]:
-    at = (places.get((item["trace_id"], item["span_id"])) for item in finding["evidence"])
-    return [index for index in at if index is not None]
+_REASONS = {
+    "root_error": "its root span ended in error",
+    "end_of_input": "its root span never ended",
+    "idle": "its root span never ended, and nothing more came",
+    "late_span": "a late span arrived",
+}
+"""`status_reason` in words, where it says more than the status."""
 
 
 def _show_steps(
     console: Console, steps: Sequence[dict[str, Any]], marked: dict[int, list[Mark]], *, whole: bool
 ) -> None:
     deep, start = depths(steps), steps[0]["started_at"] if steps else None
-    rows = [_row(step, start, deep[step["index"]]) for step in steps]
+    rows = [_row(step, start, deep[index]) for index, step in enumerate(steps)]
     wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
     before = sum(wide[index] + 2 for index in shown[:-1])
     console.print(line(header(COLUMNS), COLUMNS, wide, shown))

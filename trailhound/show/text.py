@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,13 +95,14 @@ def amount(number: int | None) -> str:
 
 
 def dollars(cost: str | None) -> str:
-    """`$0.0123`: cents for large sums, at least two digits that matter for small ones."""
+    """`$1.24`, `$0.0123`, `$0.000058`: cents for large sums, two digits that matter for small ones."""
     if cost is None:
         return NOTHING
     value = float(cost)
-    if value >= 1 or value == 0:
+    if value >= 1 or value <= 0:
         return f"${value:,.2f}"
-    return f"${value:.4f}" if value >= 0.0001 else f"${value:.2g}"
+    places = max(4, 1 - math.floor(math.log10(value)))
+    return f"${value:.{min(places, 12)}f}"
 
 
 def moment(time: str | None) -> str:
