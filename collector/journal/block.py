@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from trailhound.errors import Invalid
@@ -56,22 +57,24 @@ class Entry(NamedTuple):
 
 
 def encode_entry(signal: Signal, tenant: str, body: bytes) -> Entry:
+    return Entry(_origin(signal, tenant) + _varint(len(body)), body)
+
+
+@lru_cache(maxsize=1024)
+def _origin(signal: Signal, tenant: str) -> bytes:
     name = tenant.encode()
-    return Entry(bytes((_SIGNALS[signal],)) + _varint(len(name)) + name + _varint(len(body)), body)
+    return bytes((_SIGNALS[signal],)) + _varint(len(name)) + name
 
 
 def encode_block(journal_id: bytes, number: int, received_ns: int, entries: Sequence[Entry]) -> list[bytes]:
     """The block as a list of buffers for writev: the header, then prefix and body of each entry."""
-    parts = [b""]
-    length = crc = 0
-    for prefix, body in entries:
-        crc = zlib.crc32(body, zlib.crc32(prefix, crc))
-        length += len(prefix) + len(body)
-        parts.append(prefix)
-        parts.append(body)
+    payload = [part for entry in entries for part in entry]
+    length = sum(map(len, payload))
+    crc = 0
+    for part in payload:
+        crc = zlib.crc32(part, crc)
     fields = _FIELDS.pack(MAGIC, journal_id, VERSION, CODEC_NONE, 0, number, received_ns, len(entries), length, crc)
-    parts[0] = fields + _CRC.pack(zlib.crc32(fields))
-    return parts
+    return [fields + _CRC.pack(zlib.crc32(fields)), *payload]
 
 
 def decode_header(data: bytes) -> BlockHeader | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 from trailhound import config
 from trailhound.clock import Clock
-from trailhound.collector.journal.block import Entry, encode_entry
+from trailhound.collector.journal.block import HEADER_SIZE, Entry, encode_entry
 from trailhound.collector.journal.recovery import recover
 from trailhound.collector.journal.segment import size_bytes
 from trailhound.collector.journal.space import Space
@@ -85,7 +85,7 @@ class JournalWriter:
         done: Future[None] = Future()
         done.set_running_or_notify_cancel()  # a caller that stops waiting must not cancel what is being written
         with self._wake:
-            refusal = self._refusal or self._space.reserve(entry.size)
+            refusal = self._refusal or self._space.reserve(entry.size + HEADER_SIZE)  # at most a block of its own
             if refusal is None:
                 self._queue.append(_Waiting(entry, done))
                 self._queued_bytes += entry.size
