@@ -84,8 +84,10 @@ class Truth:
 
     @property
     def tells_tool_calls(self) -> bool:
-        """False where the half of the run in which the tool ran was never exported."""
-        return not (self.scenario == "approval_granted" and self.gap("token usage is incomplete"))
+        """False where the half in which the tool ran was never exported, and where nothing joins one call to the next."""
+        half_lost = self.scenario == "approval_granted" and self.gap("token usage is incomplete")
+        unjoined = any(note.startswith("no parent span") for note in self.facts["notes"])
+        return not half_lost and not unjoined
 
     @property
     def tells_arguments(self) -> bool:

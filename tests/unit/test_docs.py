@@ -52,7 +52,7 @@ def blocks(*languages: str) -> list[Block]:
 
 def _blocks(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
-    for match in re.finditer(r"^```(.*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+    for match in re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         yield Block(page, text.count("\n", 0, match.start()) + 1, match[1].strip(), match[2])
 
 

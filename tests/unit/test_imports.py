@@ -9,7 +9,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RANK = {"core": 0, "evaluators": 1, "collector": 2, "alerts": 2, "wiring": 3}
-CORE = {"canonical", "clock", "config", "document", "errors", "failpoint", "logs", "metrics", "model", "undocument"}
+CORE = {
+    "address",
+    "canonical",
+    "clock",
+    "config",
+    "document",
+    "errors",
+    "failpoint",
+    "logs",
+    "metrics",
+    "model",
+    "undocument",
+}
 """Modules of trailhound/ that every part may import; its other modules put the parts together."""
 
 
