@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trailhound.canonical import digest, parse_json
-from trailhound.collector.dialects.coerce import text, truth
+from trailhound.collector.dialects.coerce import flat_enough, load, text, truth
 from trailhound.model import Decision, ToolCall
 
 Json = dict[str, Any]
 
 ROLES = {
+    **{role: role for role in ("system", "user", "assistant", "tool")},
     "human": "user",
     "ai": "assistant",
     "model": "assistant",
@@ -27,6 +28,9 @@ ROLES = {
 """Roles of LangChain, Gemini and OpenAI in the words of OTel GenAI."""
 MAX_MESSAGES = 10_000
 """Messages of one conversation that are read."""
+_HOLDERS = ("messages", "message", "contents", "choices", "output", "generations")
+"""Keys that hold messages in recorded requests, responses and graph states."""
+_MOST_WRAPPINGS = 4
 
 
 @dataclass(slots=True)
@@ -61,30 +65,71 @@ class Conversation:
     def hear(self, value: Any) -> None:
         """Take the input messages: a list, a single message, text, or the JSON text of these."""
         for message in _messages(value):
-            _Reader(self, False).message(message)
+            self._take(message, False)
 
     def say(self, value: Any) -> None:
         """Take the output messages, in the same shapes."""
         for message in _messages(value):
-            _Reader(self, True).message(message)
+            self._take(message, True)
+
+    def _take(self, message: Any, said: bool) -> None:
+        self.heard = True
+        parts = message.get("parts") if message.__class__ is dict else None
+        if parts.__class__ is not list:
+            _Reader(self, said).message(message)
+        elif said or message.get("role") != "assistant":  # what was said earlier was read in its own step
+            self._parts(message, parts, said)
+
+    def _parts(self, message: Json, parts: list[Any], said: bool) -> None:
+        """A message in today's convention: nearly all are, so this way is short."""
+        texts: list[str] = []
+        for part in parts:
+            kind = part.get("type") if part.__class__ is dict else None
+            if kind == "text" and part.get("content").__class__ is str:
+                texts.append(part["content"])
+            elif kind == "tool_call_response" and part.get("id").__class__ is str and not said:
+                self.responses.append(ToolCall("", part["id"], None, plain(part.get("response", part.get("result")))))
+            elif kind == "tool_call" and part.get("name").__class__ is str and said:
+                self.requests.append(tool_call(part["name"], part.get("id"), part.get("arguments")))
+            else:
+                reader = _Reader(self, said)
+                reader.role = ROLES.get(str(message.get("role")), reader.role)
+                reader.content([part])
+                texts += reader.texts
+        if said and message.get("finish_reason").__class__ is str:
+            self.finish_reasons.append(message["finish_reason"])
+        if texts:
+            self.close(message.get("role"), "\n".join(texts), said)
+
+    def close(self, role: Any, joined: str, said: bool) -> None:
+        """Keep the text of one message where it belongs."""
+        role = ROLES.get(role, role)
+        if role == "system":
+            self.system = joined
+        elif said and role in ("assistant", None):
+            self.answer = joined
+        elif not said and role in ("user", None):
+            self.question = joined
 
 
 def _messages(given: Any) -> list[Any]:
     """The messages in `given`: found in a list, a list of one list (LangChain), or under a well-known key."""
-    value: Any = parse_json(given)
-    if isinstance(value, dict):
-        for key in ("messages", "message", "contents", "choices", "output", "generations"):
-            inner = value.get(key)
-            if isinstance(inner, (list, dict)) and inner:
-                return _messages(inner)
-        return [value]
-    if isinstance(value, str):
+    value = load(given)
+    for _ in range(_MOST_WRAPPINGS):
+        inner = (
+            next((value[k] for k in _HOLDERS if isinstance(value.get(k), (list, dict))), None)
+            if isinstance(value, dict)
+            else None
+        )
+        if not inner:
+            break
+        value = inner
+    if isinstance(value, (dict, str)):
         return [value] if value else []
     if not isinstance(value, list):
         return []
-    if len(value) == 1 and isinstance(value[0], list):
-        value = value[0]
-    return value if len(value) <= MAX_MESSAGES else value[-MAX_MESSAGES:]
+    found: list[Any] = value[0] if len(value) == 1 and isinstance(value[0], list) else value
+    return found if len(found) <= MAX_MESSAGES else found[-MAX_MESSAGES:]
 
 
 class _Reader:
@@ -98,12 +143,12 @@ class _Reader:
         self.texts: list[str] = []
 
     def message(self, message: Any) -> None:
-        self.into.heard = True
         if isinstance(message, str):
             self.texts.append(message)
         elif isinstance(message, dict):
             self._fields(_unwrap(message))
-        self._close()
+        if self.texts:
+            self.into.close(self.role, "\n".join(self.texts), self.output)
 
     def _fields(self, message: Json) -> None:
         role = message.get("role") or message.get("type")
@@ -123,7 +168,7 @@ class _Reader:
             content = message.get("content")
         if content is None and self._part_by_type(message):
             return
-        self._content(content if content is not None else message.get("text"))
+        self.content(content if content is not None else message.get("text"))
 
     def _tool_message(self, message: Json) -> bool:
         """A message of role tool that is itself the result, not a list of parts."""
@@ -138,7 +183,7 @@ class _Reader:
         self._response(call_id, content)
         return True
 
-    def _content(self, content: Any) -> None:
+    def content(self, content: Any) -> None:
         if isinstance(content, str):
             if content:
                 self.texts.append(content)
@@ -215,17 +260,6 @@ class _Reader:
                 ApprovalMark(decision, text(part.get("toolCallId")), None, None, request_id, self.output)
             )
 
-    def _close(self) -> None:
-        if not self.texts:
-            return
-        joined = "\n".join(self.texts)
-        if self.role == "system":
-            self.into.system = joined
-        elif self.role == "user" and not self.output:
-            self.into.question = joined
-        elif self.role == "assistant" and self.output:
-            self.into.answer = joined
-
 
 _Part = Callable[[_Reader, Json], None]
 _TEXTS = ("text", "output_text", "input_text")
@@ -256,18 +290,19 @@ _KEYED: dict[str, _Part] = {
 
 def _unwrap(message: Json) -> Json:
     """The message inside LangChain's serialisations, a choice (`{"index", "message"}`) or a generation."""
-    for key in ("kwargs", "data", "message"):
-        inner = message.get(key)
-        if isinstance(inner, dict) and (
-            "content" in inner or "tool_calls" in inner or "kwargs" in inner or "role" in inner
-        ):
-            kept: Json = {
-                k: message[k]
-                for k in ("type", "role", "finish_reason")
-                if message.get(k, "constructor") != "constructor"
-            }
-            return _unwrap({**kept, **inner}) if key == "message" else {**kept, **inner}
+    for _ in range(_MOST_WRAPPINGS):
+        inner = next((message[k] for k in ("kwargs", "data", "message") if _is_message(message.get(k))), None)
+        if inner is None:
+            break
+        kept = {
+            k: message[k] for k in ("type", "role", "finish_reason") if message.get(k, "constructor") != "constructor"
+        }
+        message = {**kept, **inner}
     return message
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and any(k in value for k in ("content", "tool_calls", "kwargs", "role"))
 
 
 def _call_id(part: Json) -> str | None:
@@ -293,7 +328,7 @@ def call_of(part: Json) -> ToolCall | None:
 
 def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None) -> ToolCall:
     """A call with its arguments parsed and hashed."""
-    arguments = parse_json(arguments)
+    arguments = flat_enough(parse_json(arguments))
     return ToolCall(name, call_id, arguments, result, None if arguments is None else digest(arguments))
 
 

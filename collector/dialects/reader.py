@@ -14,6 +14,7 @@ from trailhound.collector.dialects import approvals, content, failures, flattene
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import money, text, words
 from trailhound.collector.dialects.messages import tool_call
+from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Kind, Model, Span, Step
@@ -39,15 +40,17 @@ class Reader:
 
     def __init__(self, known: list[Dialect]) -> None:
         self.table = KeyTable(known)
+        self._origins = Origins()
 
     def read(self, span: Span, task: Sequence[str] = ()) -> Step:
         """The step of `span`; `task` are attribute keys that name the run's task, the first present wins."""
         seen = self.table.see(span)
         content.add_events(seen, self.table)
-        step = _start(span, seen)
+        origin = self._origins.of(span.resource)
+        step = _start(span, seen, origin.service)
         step.dialects = self.table.names(seen.dialects)
         step.records_tools = self.table.records_tools(seen.dialects, span.scope.name)
-        _identity(step, seen, task)
+        identify(step, seen, origin, task)
         failures.read_status(step, span, seen.facts)
         _fill(step, seen)
         for refine in self.table.refiners(seen.dialects):
@@ -56,9 +59,8 @@ class Reader:
         return step
 
 
-def _start(span: Span, seen: Seen) -> Step:
+def _start(span: Span, seen: Seen, service: str) -> Step:
     kind, container = _kind(span, seen)
-    resource = span.resource
     step = Step(
         span.tenant,
         span.trace_id,
@@ -69,14 +71,13 @@ def _start(span: Span, seen: Seen) -> Step:
         span.start_ns,
         span.end_ns,
         "ok",
-        resource.service,
+        service,
         span.received_ns,
     )
     step.container = container
     step.instrumentation = span.scope.name
     step.remote_parent = span.flags & _REMOTE == _REMOTE
     step.truncated = span.dropped > 0
-    step.service_version, step.environment = resource.service_version, resource.environment
     if span.links:
         step.links = tuple(span.links)
     return step
@@ -91,31 +92,9 @@ def _kind(span: Span, seen: Seen) -> tuple[Kind, bool]:
         return "approval", False
     if "tool_name" in facts:
         return "tool", False
-    if ("input_tokens" in facts or "output_tokens" in facts) and "agent" not in facts:
-        return ("llm", False) if "request_model" in facts or "response_model" in facts else ("other", True)
-    if "input_tokens" in facts or "rollup" in facts:
-        return "agent", True
+    if "input_tokens" in facts or "output_tokens" in facts:  # usage without a kind: a model call, or the sum of several
+        return ("agent", True) if "agent" in facts else ("llm", False)
     return "other", False
-
-
-def _identity(step: Step, seen: Seen, task: Sequence[str]) -> None:
-    facts, span = seen.facts, seen.span
-    step.agent = text(facts.get("agent"))
-    step.session_id = text(facts.get("session")) or _from_resource(span, ("gen_ai.conversation.id", "session.id"))
-    step.user_id = text(facts.get("user")) or _from_resource(span, ("user.id", "enduser.id"))
-    for key in task:
-        found = text(span.attributes.get(key)) or text(span.resource.attributes.get(key))
-        if found is not None:
-            step.task = found
-            return
-
-
-def _from_resource(span: Span, keys: tuple[str, ...]) -> str | None:
-    attributes = span.resource.attributes
-    for key in keys:
-        if key in attributes:
-            return text(attributes[key])
-    return None
 
 
 def _fill(step: Step, seen: Seen) -> None:

@@ -12,6 +12,7 @@ from trailhound.model import Span
 
 MAX_INDEX = 10_000
 """Highest index of a flattened list that is read: the index is in the key, so a sender chooses it."""
+_LONGEST_REDACTED = max(map(len, REDACTED))
 _MEMO_SIZE = 16_384
 """Distinct keys whose meaning is remembered; flattened keys make many."""
 
@@ -42,6 +43,7 @@ class KeyTable:
         self._flat = {prefix: name for d in self._dialects for prefix, name in d.flat.items()}
         self._keys: dict[str, Key] = {}
         self._scopes: dict[str, int] = {}
+        self._recording: dict[tuple[int, str], bool] = {}
         self._names: dict[int, tuple[str, ...]] = {}
         self._refiners: dict[int, list[Refine]] = {}
 
@@ -70,8 +72,8 @@ class KeyTable:
                     seen.flat.setdefault(key.flat, []).append((key.place, value))
                 continue
             if key.values is not None:
-                value = key.values.get(value) if isinstance(value, str) else None
-            if value is None or value == "" or (value.__class__ is str and value in REDACTED):
+                value = key.values.get(value) if value.__class__ is str else None
+            if value is None or (value.__class__ is str and _empty(value)):
                 continue
             if fact in facts and ranks.get(fact, -1) <= key.rank:
                 continue
@@ -95,9 +97,13 @@ class KeyTable:
 
     def records_tools(self, bits: int, scope: str) -> bool:
         """Whether a dialect in `bits` says that the instrumentation `scope` gives every tool a span."""
-        return any(
-            d.records_tools(scope) for d in self._dialects if d.records_tools is not None and self._bits[d.name] & bits
-        )
+        found = self._recording.get((bits, scope))
+        if found is None:
+            if len(self._recording) >= _MEMO_SIZE:
+                self._recording.clear()
+            asked = [d.records_tools for d in self._dialects if self._bits[d.name] & bits]
+            found = self._recording[bits, scope] = any(records(scope) for records in asked if records is not None)
+        return found
 
     def _learn(self, name: str) -> Key:
         if len(self._keys) >= _MEMO_SIZE:
@@ -126,6 +132,10 @@ class KeyTable:
         bits = sum(self._bits[d.name] for d in self._dialects if _told_by(scope, d.scopes))
         self._scopes[scope] = bits
         return bits
+
+
+def _empty(value: str) -> bool:
+    return len(value) <= _LONGEST_REDACTED and (not value or value in REDACTED)
 
 
 def _ranks(dialects: list[Dialect]) -> dict[str, tuple[str, int]]:

@@ -115,11 +115,12 @@ class Maker:
                 break
             tool = spans.add(trace_id=trace, span_id=self.rng.randbytes(8), parent_span_id=root, name="execute_tool")
             finish(tool, clock := clock + 10**9)
-            result = json.dumps({"ok": True, "rows": self.rng.randrange(50), "data": self.text(90)})
+            data = self.text(90)
+            result = json.dumps({"ok": True, "rows": self.rng.randrange(50), "data": data})
             set_all(tool, common | self.tool(call, result))
             history += [
                 answer,
-                {"role": "tool", "parts": [{"type": "tool_call_response", "id": call["id"], "result": result[:400]}]},
+                {"role": "tool", "parts": [{"type": "tool_call_response", "id": call["id"], "result": data[:400]}]},
             ]
         agent = spans.add(trace_id=trace, span_id=root, name="invoke_agent", start_time_unix_nano=START_NS)
         agent.end_time_unix_nano = clock
