@@ -69,7 +69,8 @@ class Budget(Evaluator[BudgetSettings, Used]):
 
     Only what is known is counted: calls without usage add no tokens, calls without a price no money. When the known
     part is below 80 % and some calls are unknown, an `info` finding says that the budget cannot be computed fully.
-    The finding of an agent's window is resolved when the next window begins.
+    The finding of an agent's window is resolved when the next window begins; a warning about a run's budget is resolved
+    when the run completes inside it.
     """
 
     rule = "budget"
@@ -108,6 +109,15 @@ class Budget(Evaluator[BudgetSettings, Used]):
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
         if state.scope != "trajectory":
             return
+        kept = run.status == "completed"
+        for draft in [*(state.findings.values() if kept else ()), *self._durations(state, run)]:
+            if kept and draft.severity == "warning":
+                yield replace(draft, state="resolved")
+            elif draft.anchor not in state.findings:
+                yield draft
+
+    def _durations(self, state: Used, run: Run) -> Iterable[Draft]:
+        """What the run's header says of its duration."""
         for metric, limit, warn in self._limits["trajectory"]:
             used = max(0, run.ended_ns - run.started_ns - run.waited_ns)
             if metric == "duration" and used >= warn:

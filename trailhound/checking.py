@@ -39,7 +39,7 @@ class Judged:
         """The JSON object of `trailhound check`."""
         return {
             "trajectories": [trajectory_document(trajectory) for trajectory in self.trajectories],
-            "findings": [finding_document(finding) for finding in self.findings],
+            "findings": [finding_document(finding) for finding in self.findings if finding.state != "resolved"],
             "spans": self.spans,
             "rejected": [
                 {"reason": r.reason, "trace_id": r.trace_id or None, "span_id": r.span_id or None, "path": r.path}

@@ -51,6 +51,7 @@ class Header:
         self._agents: dict[str, Order] = {}
         self._input: First[Any] = First()
         self._output: Last[Any] = Last()
+        self._last_model: Last[Step] = Last()
         self._dialects: set[str] = set()
         self.started_ns = 0
         self.ended_ns = 0
@@ -73,10 +74,22 @@ class Header:
         if step.kind == "llm":
             self._input.offer(order, step.input)
             self._output.offer(order, step.output)
+            self._last_model.offer(order, step)
         self._dialects.update(step.dialects)
         self.started_ns = min(self.started_ns or step.start_ns, step.start_ns)
         self.ended_ns = max(self.ended_ns, step.end_ns)
         self.last_received_ns = max(self.last_received_ns, step.received_ns)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the root ended in error, or ended well without an answer after a model call that failed.
+
+        Some instrumentations set the error on an inner span only and leave the root unset or OK.
+        """
+        root, last = self.root.value, self._last_model.value
+        if root is None or root.status == "error":
+            return root is not None
+        return root.output is None and last is not None and last.status == "error"
 
     def write(self, run: Run) -> None:
         """Bring `run` up to date."""

@@ -119,10 +119,15 @@ class LiveRun:
         agent = self._lineage.steps.get(scope)
         if agent is not None and agent.kind == "agent" and agent is not step:
             self._name_agent(step, agent.agent)
+        for call in self._calls.of(step):
+            call.scope_id = scope
+            self._judge.put(call)
 
     def _name_agent(self, step: Step, name: str | None) -> None:
-        if name is not None and step.span_id in self._agentless:
+        if name is not None and step.kind != "agent" and step.span_id in self._agentless:
             step.agent = name
+            for call in self._calls.of(step):
+                call.agent = name
 
     def _count(self, step: Step) -> None:
         for other in self._accounting.add(step):
@@ -134,11 +139,15 @@ class LiveRun:
             self._evidence.append(step)
         self._header.add(step, None if step.span_id in self._agentless else step.agent)
         self._note_pause(step)
-        new, gone = self._calls.add(step)
-        for call in gone:
+        joined = self._calls.add(step)
+        for call in joined.gone:
             self._leave(call)
-        for call in new:
+        for call in joined.new:
             self._enter(call)
+        for call in joined.filled:
+            if call is not step and _judged(call):
+                self._judge.put(call)
+                self._news[id(call)] = (call, True)
 
     # ------------------------------------------------------------ what counts
 
@@ -178,7 +187,7 @@ class LiveRun:
         root = self._header.root.value
         return Signs(
             root_ended=root is not None and root.end_ns > 0,
-            root_failed=root is not None and root.status == "error",
+            root_failed=root is not None and self._header.failed,
             paused=any(not self._taken_up(s) for s in self._pending.values()),
             last_received_ns=self._header.last_received_ns,
         )
