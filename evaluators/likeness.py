@@ -54,10 +54,10 @@ def alike(a: Shape, b: Shape) -> bool:
 
 def same_result(a: Any, b: Any, volatile: Collection[str]) -> bool:
     """Whether two results say the same, up to ids, times and volatile fields."""
-    if a == b:
+    if type(a) is not type(b) or not isinstance(a, (dict, list, str)):
+        return type(a) is type(b) and bool(a == b)
+    if isinstance(a, str) and a == b:
         return True
-    if type(a) is not type(b) or not isinstance(a, (dict, list, str)) or len(a) == len(b) == 0:
-        return False
     return canonical_json(_mask(a, volatile, "", None, 0)) == canonical_json(_mask(b, volatile, "", None, 0))
 
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import orjson
+
+MAX_DEPTH = 64
+"""Levels of nesting that are read as data; OTLP's own values reach 47 (RELIABILITY 2.5), orjson writes 254."""
+_NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+"""Strings, skipped whole, and brackets."""
 
 
 def parse_json(value: Any) -> Any:
     """Parsed JSON where `value` is the text of an object or array (or a string of such text), else `value` unchanged.
 
-    A plain word or number in a string stays a string: only text that starts like a container is parsed.
+    A plain word or number in a string stays a string: only text that starts like a container is parsed. Text nested
+    deeper than MAX_DEPTH stays text too: models write it, and whoever walks or writes the data may recurse.
     """
     for _ in range(2):  # a string of a JSON string of JSON is met in the field; deeper nesting is not
         if not isinstance(value, str) or not value:
             return value
         head = value.lstrip()[:1]
         if head not in ("{", "[", '"'):
+            return value
+        if value.count("[") + value.count("{") > MAX_DEPTH and _deep(value):
             return value
         try:
             value = orjson.loads(value)
@@ -26,11 +35,31 @@ def parse_json(value: Any) -> Any:
     return value
 
 
+def _deep(text: str) -> bool:
+    """Whether the JSON `text` nests deeper than MAX_DEPTH."""
+    depth = 0
+    for token in _NESTING.finditer(text):
+        character = token[0]
+        if character in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif character in "]}":
+            depth -= 1
+    return False
+
+
 def canonical_json(value: Any) -> bytes:
     """RFC 8785 (JCS) bytes of `value`: sorted keys, integral floats as integers.
 
     Integers beyond 64 bits and other unserialisable values are written as strings.
     """
+    try:
+        plain = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # keys that are no strings, large integers, lone surrogates, foreign types
+        plain = b".0"
+    if b".0" not in plain:  # no float that is integral, so nothing to change
+        return plain
     return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
 
 
