@@ -14,7 +14,7 @@ from trailhound.canonical import digest
 from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import text
-from trailhound.collector.dialects.messages import ApprovalMark
+from trailhound.collector.dialects.conversation import ApprovalMark
 from trailhound.model import Approval, Decision, Step
 
 NAME = "gen_ai.tool.approval"

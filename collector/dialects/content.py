@@ -7,7 +7,8 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects import flattened
 from trailhound.collector.dialects.base import Seen
-from trailhound.collector.dialects.messages import Conversation
+from trailhound.collector.dialects.conversation import Conversation
+from trailhound.collector.dialects.messages import hear, say
 from trailhound.collector.dialects.table import KeyTable
 
 DETAILS = "gen_ai.client.inference.operation.details"
@@ -57,19 +58,19 @@ def conversation(seen: Seen) -> Conversation:
     facts, flat = seen.facts, seen.flat
     talk = Conversation()
     if "input_messages" in facts:
-        talk.hear(facts["input_messages"])
+        hear(talk, facts["input_messages"])
     elif "input" in flat:
-        talk.hear(flattened.messages(flat["input"]))
+        hear(talk, flattened.messages(flat["input"]))
     elif "event_input" in facts:
-        talk.hear(facts["event_input"])
+        hear(talk, facts["event_input"])
     elif "history" in facts:
-        talk.hear(facts["history"])
+        hear(talk, facts["history"])
     if "output_messages" in facts:
-        talk.say(facts["output_messages"])
+        say(talk, facts["output_messages"])
     elif "output" in flat:
-        talk.say(flattened.messages(flat["output"]))
+        say(talk, flattened.messages(flat["output"]))
     elif "event_output" in facts:
-        talk.say(facts["event_output"])
+        say(talk, facts["event_output"])
     return talk
 
 
@@ -99,9 +100,9 @@ def _other(value: Any, *, output: bool) -> Any:
         return value
     talk = Conversation()
     if output:
-        talk.say(messages[-1:])
+        say(talk, messages[-1:])
         return talk.answer
-    talk.hear(messages)
+    hear(talk, messages)
     return value if talk.question is None else talk.question
 
 

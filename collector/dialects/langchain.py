@@ -11,7 +11,7 @@ from typing import Any
 
 from trailhound.canonical import digest, parse_json
 from trailhound.collector.dialects.coerce import literal
-from trailhound.collector.dialects.messages import plain
+from trailhound.collector.dialects.toolcalls import plain
 from trailhound.model import Approval, Decision, Failure, Step
 
 Json = dict[str, Any]

@@ -7,25 +7,13 @@ Gemini, LangChain, Vercel AI and Haystack. Unknown parts are passed over.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from trailhound.canonical import digest, parse_json
-from trailhound.collector.dialects.coerce import flat_enough, load, text, truth
+from trailhound.collector.dialects.coerce import load, text, truth
+from trailhound.collector.dialects.conversation import ROLES, ApprovalMark, Conversation
+from trailhound.collector.dialects.toolcalls import Json, call_id, call_of, plain, tool_call
 from trailhound.model import Decision, ToolCall
 
-Json = dict[str, Any]
-
-ROLES = {
-    **{role: role for role in ("system", "user", "assistant", "tool")},
-    "human": "user",
-    "ai": "assistant",
-    "model": "assistant",
-    "developer": "system",
-    "function": "tool",
-    "AIMessageChunk": "assistant",
-}
-"""Roles of LangChain, Gemini and OpenAI in the words of OTel GenAI."""
 MAX_MESSAGES = 10_000
 """Messages of one conversation that are read."""
 _HOLDERS = ("messages", "message", "contents", "choices", "output", "generations")
@@ -33,83 +21,47 @@ _HOLDERS = ("messages", "message", "contents", "choices", "output", "generations
 _MOST_WRAPPINGS = 4
 
 
-@dataclass(slots=True)
-class ApprovalMark:
-    """A request for approval or an answer to one, as a part of a message."""
-
-    decision: Decision
-    call_id: str | None
-    tool: str | None
-    arguments: Any
-    request_id: str | None
-    said: bool
-    """True in output messages: the agent ended by asking."""
+def hear(talk: Conversation, value: Any) -> None:
+    """Take the input messages: a list, a single message, text, or the JSON text of these."""
+    for message in _messages(value):
+        _take(talk, message, False)
 
 
-@dataclass(slots=True)
-class Conversation:
-    """What the messages of one span say. `question` is the last user text, `answer` the last assistant text."""
+def say(talk: Conversation, value: Any) -> None:
+    """Take the output messages, in the same shapes."""
+    for message in _messages(value):
+        _take(talk, message, True)
 
-    requests: list[ToolCall] = field(default_factory=list)
-    """Tool calls in output messages."""
-    responses: list[ToolCall] = field(default_factory=list)
-    """Tool results in input messages."""
-    question: str | None = None
-    answer: str | None = None
-    system: str | None = None
-    finish_reasons: list[str] = field(default_factory=list)
-    marks: list[ApprovalMark] = field(default_factory=list)
-    heard: bool = False
-    """True when any message was found."""
 
-    def hear(self, value: Any) -> None:
-        """Take the input messages: a list, a single message, text, or the JSON text of these."""
-        for message in _messages(value):
-            self._take(message, False)
+def _take(talk: Conversation, message: Any, said: bool) -> None:
+    talk.heard = True
+    parts = message.get("parts") if message.__class__ is dict else None
+    if parts.__class__ is not list:
+        _Reader(talk, said).message(message)
+    elif said or message.get("role") != "assistant":  # what was said earlier was read in its own step
+        _parts(talk, message, parts, said)
 
-    def say(self, value: Any) -> None:
-        """Take the output messages, in the same shapes."""
-        for message in _messages(value):
-            self._take(message, True)
 
-    def _take(self, message: Any, said: bool) -> None:
-        self.heard = True
-        parts = message.get("parts") if message.__class__ is dict else None
-        if parts.__class__ is not list:
-            _Reader(self, said).message(message)
-        elif said or message.get("role") != "assistant":  # what was said earlier was read in its own step
-            self._parts(message, parts, said)
-
-    def _parts(self, message: Json, parts: list[Any], said: bool) -> None:
-        """A message in today's convention: nearly all are, so this way is short."""
-        texts: list[str] = []
-        for part in parts:
-            kind = part.get("type") if part.__class__ is dict else None
-            if kind == "text" and part.get("content").__class__ is str:
-                texts.append(part["content"])
-            elif kind == "tool_call_response" and part.get("id").__class__ is str and not said:
-                self.responses.append(ToolCall("", part["id"], None, plain(part.get("response", part.get("result")))))
-            elif kind == "tool_call" and part.get("name").__class__ is str and said:
-                self.requests.append(tool_call(part["name"], part.get("id"), part.get("arguments")))
-            else:
-                reader = _Reader(self, said)
-                reader.role = ROLES.get(str(message.get("role")), reader.role)
-                reader.content([part])
-                texts += reader.texts
-        if said and message.get("finish_reason").__class__ is str:
-            self.finish_reasons.append(message["finish_reason"])
-        if texts:
-            self.close(message.get("role"), "\n".join(texts), said)
-
-    def close(self, role: Any, joined: str, said: bool) -> None:
-        """Keep the text of one message where it belongs."""
-        role = ROLES.get(role, role)
-        if role == "system":
-            self.system = joined
-        elif said and role in ("assistant", None):
-            self.answer = joined
-        elif not said and role in ("user", None):
-            self.question = joined
+def _parts(talk: Conversation, message: Json, parts: list[Any], said: bool) -> None:
+    """A message in today's convention: nearly all are, so this way is short."""
+    texts: list[str] = []
+    for part in parts:
+        kind = part.get("type") if part.__class__ is dict else None
+        if kind == "text" and part.get("content").__class__ is str:
+            texts.append(part["content"])
+        elif kind == "tool_call_response" and part.get("id").__class__ is str and not said:
+            talk.responses.append(ToolCall("", part["id"], None, plain(part.get("response", part.get("result")))))
+        elif kind == "tool_call" and part.get("name").__class__ is str and said:
+            talk.requests.append(tool_call(part["name"], part.get("id"), part.get("arguments")))
+        else:
+            reader = _Reader(talk, said)
+            reader.role = ROLES.get(str(message.get("role")), reader.role)
+            reader.content([part])
+            texts += reader.texts
+    if said and message.get("finish_reason").__class__ is str:
+        talk.finish_reasons.append(message["finish_reason"])
+    if texts:
+        talk.close(message.get("role"), "\n".join(texts), said)
 
 
 def _messages(given: Any) -> list[Any]:
@@ -172,15 +124,15 @@ class _Reader:
 
     def _tool_message(self, message: Json) -> bool:
         """A message of role tool that is itself the result, not a list of parts."""
-        call_id = message.get("tool_call_id") or message.get("id")
-        if "parts" in message or not isinstance(call_id, str) or "content" not in message:
+        answered = message.get("tool_call_id") or message.get("id")
+        if "parts" in message or not isinstance(answered, str) or "content" not in message:
             return False
         content = message["content"]
         if isinstance(content, list) and any(
             isinstance(p, dict) and p.get("type") in _PARTS and p["type"] not in _TEXTS for p in content
         ):
             return False
-        self._response(call_id, content)
+        self._response(answered, content)
         return True
 
     def content(self, content: Any) -> None:
@@ -227,16 +179,16 @@ class _Reader:
         if self.output and self.role != "tool":
             return
         origin = part.get("origin")
-        call_id = _call_id(part) or (_call_id(origin) if isinstance(origin, dict) else None)
+        answered = call_id(part) or (call_id(origin) if isinstance(origin, dict) else None)
         for key in ("response", "result", "output", "content"):
             if part.get(key) is not None:
-                self._response(call_id, part[key])
+                self._response(answered, part[key])
                 return
-        self._response(call_id, None)
+        self._response(answered, None)
 
-    def _response(self, call_id: str | None, content: Any) -> None:
-        if call_id is not None:
-            self.into.responses.append(ToolCall("", call_id, None, plain(content)))
+    def _response(self, answered: str | None, content: Any) -> None:
+        if answered is not None:
+            self.into.responses.append(ToolCall("", answered, None, plain(content)))
 
     def approval_request(self, part: Json) -> None:
         self._mark(part, "requested")
@@ -303,42 +255,3 @@ def _unwrap(message: Json) -> Json:
 
 def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and any(k in value for k in ("content", "tool_calls", "kwargs", "role"))
-
-
-def _call_id(part: Json) -> str | None:
-    for key in ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id"):
-        found = part.get(key)
-        if isinstance(found, str) and found:
-            return found
-    return None
-
-
-def call_of(part: Json) -> ToolCall | None:
-    """The tool call in a part of a message, whatever its fields are called; None without a name."""
-    function = part.get("function")
-    inner = function if isinstance(function, dict) else part
-    name = inner.get("name") or part.get("name") or part.get("toolName") or part.get("tool_name")
-    if not isinstance(name, str):
-        return None
-    for key in ("arguments", "args", "input"):
-        if inner.get(key) is not None:
-            return tool_call(name, _call_id(part), inner[key])
-    return tool_call(name, _call_id(part), None)
-
-
-def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None) -> ToolCall:
-    """A call with its arguments parsed and hashed."""
-    arguments = flat_enough(parse_json(arguments))
-    return ToolCall(name, call_id, arguments, result, None if arguments is None else digest(arguments))
-
-
-def plain(content: Any) -> Any:
-    """A tool's result without its wrapping in text parts: the text, parsed where it is JSON."""
-    content = parse_json(content)
-    if (
-        isinstance(content, list)
-        and content
-        and all(isinstance(p, dict) and isinstance(p.get("text"), str) for p in content)
-    ):
-        return parse_json("\n".join(p["text"] for p in content))
-    return content

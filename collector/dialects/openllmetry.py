@@ -11,7 +11,7 @@ from typing import Any
 from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, HANDOFF, LLM, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import literal
-from trailhound.collector.dialects.messages import tool_call
+from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.model import Step
 
 _RECORDING = ("langchain", "openai_agents", "llamaindex")

@@ -10,7 +10,8 @@ from typing import Any
 from trailhound.canonical import digest, parse_json
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import text
-from trailhound.collector.dialects.messages import Conversation
+from trailhound.collector.dialects.conversation import Conversation
+from trailhound.collector.dialects.messages import hear, say
 from trailhound.model import Approval, Step
 
 
@@ -37,7 +38,7 @@ def _tool(step: Step, facts: dict[str, Any]) -> None:
 def _agent(step: Step, facts: dict[str, Any]) -> None:
     if step.input is None and "history" in facts:
         talk = Conversation()
-        talk.hear(facts["history"])
+        hear(talk, facts["history"])
         step.input = talk.question
     result = step.output
     asked = result.get("approvals") if isinstance(result, dict) else None
@@ -70,7 +71,7 @@ def _events(step: Step, value: Any) -> None:
     talk = Conversation()
     for event in events if isinstance(events, list) else ():
         if isinstance(event, dict):
-            (talk.say if event.get("event.name") == "gen_ai.choice" else talk.hear)([event])
+            (say if event.get("event.name") == "gen_ai.choice" else hear)(talk, [event])
     step.tool_requests, step.tool_responses = tuple(talk.requests), tuple(talk.responses)
     step.input, step.output = step.input or talk.question, step.output or talk.answer
     step.system_prompt = step.system_prompt or talk.system

@@ -13,9 +13,9 @@ from trailhound.canonical import parse_json
 from trailhound.collector.dialects import approvals, content, failures, flattened
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import money, text, words
-from trailhound.collector.dialects.messages import tool_call
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
+from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Kind, Model, Span, Step
 

@@ -1,0 +1,59 @@
+"""What the messages of one span say: questions, answers, tool calls and their results, marks of approvals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from trailhound.model import Decision, ToolCall
+
+ROLES = {
+    **{role: role for role in ("system", "user", "assistant", "tool")},
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
+    "AIMessageChunk": "assistant",
+}
+"""Roles of LangChain, Gemini and OpenAI in the words of OTel GenAI."""
+
+
+@dataclass(slots=True)
+class ApprovalMark:
+    """A request for approval or an answer to one, as a part of a message."""
+
+    decision: Decision
+    call_id: str | None
+    tool: str | None
+    arguments: Any
+    request_id: str | None
+    said: bool
+    """True in output messages: the agent ended by asking."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What the messages of one span say. `question` is the last user text, `answer` the last assistant text."""
+
+    requests: list[ToolCall] = field(default_factory=list)
+    """Tool calls in output messages."""
+    responses: list[ToolCall] = field(default_factory=list)
+    """Tool results in input messages."""
+    question: str | None = None
+    answer: str | None = None
+    system: str | None = None
+    finish_reasons: list[str] = field(default_factory=list)
+    marks: list[ApprovalMark] = field(default_factory=list)
+    heard: bool = False
+    """True when any message was found."""
+
+    def close(self, role: Any, joined: str, said: bool) -> None:
+        """Keep the text of one message where it belongs."""
+        role = ROLES.get(role, role)
+        if role == "system":
+            self.system = joined
+        elif said and role in ("assistant", None):
+            self.answer = joined
+        elif not said and role in ("user", None):
+            self.question = joined
