@@ -124,10 +124,13 @@ class LiveRun:
             self._judge.put(call)
 
     def _name_agent(self, step: Step, name: str | None) -> None:
-        if name is not None and step.kind != "agent" and step.span_id in self._agentless:
-            step.agent = name
-            for call in self._calls.of(step):
-                call.agent = name
+        if name is None or step.kind == "agent" or step.span_id not in self._agentless:
+            return
+        for each in (step, *self._calls.of(step)):
+            if each.agent != name:
+                each.agent = name
+                if _judged(each):
+                    self._news[id(each)] = (each, True)  # the session's rules follow each agent by its name
 
     def _count(self, step: Step) -> None:
         for other in self._accounting.add(step):
