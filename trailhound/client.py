@@ -34,22 +34,23 @@ class Client:
 
     def trajectory(self, trajectory_id: str) -> dict[str, Any]:
         """One run with its steps and findings, by trajectory id or trace id."""
+        path = f"/api/v1/trajectories/{quote(trajectory_id, safe='')}"
         return self.get(
-            f"/api/v1/trajectories/{quote(trajectory_id, safe='')}", what=f"trajectory or trace {trajectory_id}"
+            path, what=f"trajectory or trace {trajectory_id}", has=("trajectory_id", "steps", "findings", "totals")
         )
 
     def item(self, kind: str, item_id: str) -> dict[str, Any]:
         """One item of `findings` or `sessions`."""
-        return self.get(f"/api/v1/{kind}/{quote(item_id, safe='')}", what=f"{kind.removesuffix('s')} {item_id}")
+        path, one = f"/api/v1/{kind}/{quote(item_id, safe='')}", kind.removesuffix("s")
+        return self.get(path, what=f"{one} {item_id}", has=(f"{one}_id",))
 
     def items(self, kind: str, limit: int, filters: Mapping[str, str | None]) -> Iterator[dict[str, Any]]:
         """Up to `limit` items of a list, newest first, page by page."""
         asked = {name: value for name, value in filters.items() if value is not None}
         cursor: str | None = None
         while limit > 0:
-            page = self.get(
-                f"/api/v1/{kind}", {**asked, "limit": str(min(limit, PAGE)), **({"cursor": cursor} if cursor else {})}
-            )
+            asking = {**asked, "limit": str(min(limit, PAGE)), **({"cursor": cursor} if cursor else {})}
+            page = self.get(f"/api/v1/{kind}", asking, has=("items",))
             self.partial = page.get("partial") or self.partial
             yield from page["items"][:limit]
             limit -= len(page["items"])
@@ -57,8 +58,10 @@ class Client:
             if cursor is None:
                 return
 
-    def get(self, path: str, query: Mapping[str, str] | None = None, *, what: str = "that") -> dict[str, Any]:
-        """The JSON object at `path`; `what` names the thing in the error for a 404."""
+    def get(
+        self, path: str, query: Mapping[str, str] | None = None, *, what: str = "that", has: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """The JSON object at `path`, which must have the keys `has`; `what` names the thing in the error for a 404."""
         target = self._parts.path.rstrip("/") + path + ("?" + urlencode(query) if query else "")
         status, body = self._request(target)
         if status == 404:
@@ -67,7 +70,7 @@ class Client:
             raise Retryable(f"the daemon at {self.url} answered {status}: {_problem(body)}; try again in a moment")
         if status != 200:
             raise Invalid(f"the daemon at {self.url} answered {status}: {_problem(body)}", reason="refused")
-        return self._object(body)
+        return self._object(body, has)
 
     def _request(self, target: str) -> tuple[int, bytes]:
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
@@ -90,12 +93,12 @@ class Client:
         finally:
             connection.close()
 
-    def _object(self, body: bytes) -> dict[str, Any]:
+    def _object(self, body: bytes, has: tuple[str, ...]) -> dict[str, Any]:
         try:
             answer = orjson.loads(body)
         except orjson.JSONDecodeError:
             answer = None
-        if not isinstance(answer, dict):
+        if not isinstance(answer, dict) or any(key not in answer for key in has):
             raise Invalid(
                 f"{self.url} did not answer like a Trailhound daemon: is --api its API port (4320)?", reason="refused"
             )

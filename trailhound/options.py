@@ -32,6 +32,21 @@ API = "http://127.0.0.1:4320"
 LIMIT = 50
 
 
+def note(text: str) -> None:
+    """One line on stderr: about what was given, not part of the answer."""
+    import sys
+
+    from trailhound.show.text import plain
+
+    print(f"trailhound: {plain(text)}", file=sys.stderr)
+
+
+def note_partial(reason: str | None) -> None:
+    """Say that a list is not complete, in the daemon's words; nothing for None."""
+    if reason is not None:
+        note(f"the list is not complete: {reason}")
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout, indented for a person on a terminal, on one line in a pipe."""
     import sys

@@ -144,22 +144,31 @@ def _json(path: Path, name: str, coding: str, limit: int) -> Iterator[Found]:
 
 def _json_lines(path: Path, name: str, coding: str, limit: int) -> Iterator[Found]:
     with path.open("rb") as file:
-        yield from _lines(path, _decoded_stream(file, coding), limit)
+        yield from _lines(path, _stream_lines(file, coding, limit), limit)
 
 
-def _decoded_stream(file: io.BufferedReader, coding: str) -> Iterator[bytes]:
-    """Lines of a file that may be far larger than the memory."""
+def _stream_lines(file: io.BufferedReader, coding: str, limit: int) -> Iterator[bytes]:
+    """Lines of a file that may be far larger than the memory; of a longer line no more than `limit` + 1 bytes."""
+    stream, errors = _opened(file, coding)
     try:
-        if coding == "gzip":
-            yield from gzip.GzipFile(fileobj=file)
-        elif coding == "zstd":
-            import zstandard
-
-            yield from io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
-        else:
-            yield from file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        while line := stream.readline(limit + 1):
+            yield line
+            while len(line) > limit and not line.endswith(b"\n"):
+                line = stream.readline(limit + 1)
+    except errors as error:
         raise Invalid(f"broken {coding} data: {error}", reason="bad_compression") from None
+
+
+def _opened(file: io.BufferedReader, coding: str) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+    """The stream of inflated bytes, and what it raises when they are broken."""
+    if coding == "gzip":
+        return gzip.GzipFile(fileobj=file), (EOFError, zlib.error, gzip.BadGzipFile)
+    if coding == "zstd":
+        import zstandard
+
+        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return io.BufferedReader(reader), (zstandard.ZstdError,)
+    return file, ()
 
 
 def _lines(path: Path, lines: Iterator[bytes] | list[bytes], limit: int) -> Iterator[Found]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from types import TracebackType
@@ -11,8 +10,9 @@ from urllib.parse import urlsplit
 
 from trailhound.clock import Clock
 from trailhound.errors import Invalid, Retryable
+from trailhound.options import note
 from trailhound.recordings import Body, Broken, Skipped
-from trailhound.show.text import count, plain
+from trailhound.show.text import count
 
 PATIENCE_S = 60.0
 """Time that one request is tried again for (own choice: longer than a restart of the receiver)."""
@@ -115,17 +115,17 @@ class Tally:
         self.rejected += answer.rejected
         if not answer.ok:
             self.refused += 1
-            _note(f"{body.path}: refused: {answer.message}")
+            note(f"{body.path}: refused: {answer.message}")
         elif answer.rejected or answer.message:
             kind = "spans" if body.signal == "traces" else "log records"
-            _note(f"{body.path}: partial success: {answer.rejected} {kind} rejected: {answer.message}")
+            note(f"{body.path}: partial success: {answer.rejected} {kind} rejected: {answer.message}")
 
     def skip(self, item: Skipped | Broken) -> None:
         if isinstance(item, Broken):
             self.broken += 1
-            _note(f"{item.path}: not sent, {item.detail}")
+            note(f"{item.path}: not sent, {item.detail}")
         else:
-            _note(f"{item.path}: skipped, {item.why}")
+            note(f"{item.path}: skipped, {item.why}")
 
     def summary(self, endpoint: str) -> str:
         accepted = self.requests - self.refused
@@ -136,7 +136,3 @@ class Tally:
     @property
     def exit_code(self) -> int:
         return 1 if self.refused or self.rejected or self.broken else 0
-
-
-def _note(text: str) -> None:
-    print(f"trailhound: {plain(text)}", file=sys.stderr)

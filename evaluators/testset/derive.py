@@ -111,7 +111,8 @@ def in_words(contract: Contract) -> list[str]:
     """The demands as short sentences, for the terminal."""
     words = []
     if contract.loops is not None:
-        words.append(f"no call is repeated more than {contract.loops.max_repeats} times without progress")
+        repeats, rounds = contract.loops.max_repeats, contract.loops.max_rounds
+        words.append(f"no call more than {repeats} times, no round of calls more than {rounds} times, without progress")
     words += [f"{tool} does not run without an approval" for tool in contract.approvals]
     if contract.budget is not None:
         words += [

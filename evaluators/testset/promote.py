@@ -143,11 +143,17 @@ def _family(run: dict[str, Any]) -> str:
 
 
 def _words(run: dict[str, Any], finding: dict[str, Any] | None) -> str:
+    """What the file is named after: the rule and what it is about."""
     if finding is None:
         return f"{run['status']} {run['agent'] or run['service']}"
-    return (
-        f"{finding['rule']} {finding['details'].get('tool') or finding['details'].get('metric') or run['agent'] or ''}"
+    details = finding["details"]
+    tools = details.get("tools")
+    about = (
+        " ".join(map(str, tools))
+        if isinstance(tools, list)
+        else details.get("tool") or details.get("metric") or run["agent"]
     )
+    return f"{finding['rule']} {about or ''}"
 
 
 def _title(run: dict[str, Any], finding: dict[str, Any] | None) -> str:

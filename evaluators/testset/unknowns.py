@@ -55,7 +55,7 @@ def _number(steps: list[dict[str, Any]], holds: Any) -> int:
 
 def _of_totals(totals: dict[str, Any]) -> Iterator[str]:
     if totals["unpriced_calls"]:
-        yield f"the cost of {totals['unpriced_calls']} model calls: no price is known"
+        yield f"the cost of {totals['unpriced_calls']} of {totals['llm_calls']} model calls: no price is known"
     if totals["llm_calls"] and not totals["input_tokens"]:
         yield "the tokens: no model call reported its usage"
 

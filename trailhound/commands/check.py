@@ -33,6 +33,7 @@ def check(
     each: Annotated[
         bool, typer.Option("--each", help="Every PATH is a recording of its own, with an answer of its own.")
     ] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="In text: every run with its steps, not only a list.")] = False,
 ) -> None:
     """Judge recorded OTLP files with the rules that judge live traffic.
 
@@ -49,18 +50,18 @@ def check(
         raise Invalid(f"{missing}: no such file or folder", reason="usage")
     alarming = False
     for group in [[path] for path in paths] if each else [paths]:
-        judged = judge(group, settings, _note)
+        judged = judge(group, settings, options.note)
         alarming = alarming or judged.alarming
-        _print(judged, group[0] if each else None, output)
+        _print(judged, group[0] if each else None, output, steps=steps)
     raise typer.Exit(1 if alarming else 0)
 
 
-def _print(judged: Judged, path: Path | None, output: str) -> None:
+def _print(judged: Judged, path: Path | None, output: str, *, steps: bool) -> None:
     if output == "text":
         from trailhound.show.check import show_check
         from trailhound.show.screen import screen
 
-        show_check(screen(), judged.document(), path)
+        show_check(screen(), judged.document(), path, steps=steps)
         return
     document = judged.document()
     if path is not None:
@@ -71,9 +72,3 @@ def _print(judged: Judged, path: Path | None, output: str) -> None:
     import orjson
 
     sys.stdout.write(orjson.dumps(document).decode() + "\n")
-
-
-def _note(text: str) -> None:
-    from trailhound.show.text import plain
-
-    print(f"trailhound: {plain(text)}", file=sys.stderr)

@@ -50,7 +50,9 @@ def list_findings(
         "since": since,
         "until": until,
     }
-    findings = list(Client(api).items("findings", limit, filters))
+    client = Client(api)
+    findings = list(client.items("findings", limit, filters))
+    options.note_partial(client.partial)
     if output == "json":
         options.print_json({"items": findings})
         return

@@ -30,7 +30,9 @@ def list_sessions(
     from trailhound.client import Client
 
     filters = {"service": service, "agent": agent, "since": since, "until": until}
-    sessions = list(Client(api).items("sessions", limit, filters))
+    client = Client(api)
+    sessions = list(client.items("sessions", limit, filters))
+    options.note_partial(client.partial)
     if output == "json":
         options.print_json({"items": sessions})
         return

@@ -42,7 +42,9 @@ def list_runs(
         "since": since,
         "until": until,
     }
-    runs = list(Client(api).items("trajectories", limit, filters))
+    client = Client(api)
+    runs = list(client.items("trajectories", limit, filters))
+    options.note_partial(client.partial)
     if output == "json":
         options.print_json({"items": runs})
         return

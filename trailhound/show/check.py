@@ -14,14 +14,15 @@ from trailhound.show.runs import show_runs, summary
 from trailhound.show.text import count, plain
 
 
-def show_check(console: Console, document: dict[str, Any], path: Path | None) -> None:
-    """One run is shown whole; several as a list, and what was found over them after it."""
+def show_check(console: Console, document: dict[str, Any], path: Path | None, *, steps: bool) -> None:
+    """One run is shown whole; several as a list (with `steps`: whole as well), then what was found over all of them."""
     runs = document["trajectories"]
     if path is not None:
         console.print(Text(f"== {plain(str(path))}", style="bold"))
-    if len(runs) == 1:
-        show_run(console, runs[0])
-        console.print()
+    if len(runs) == 1 or steps:
+        for run in runs:
+            show_run(console, run)
+            console.print()
         console.print(Text(summary(runs), style="dim"))
     else:
         show_runs(console, runs)

@@ -18,9 +18,10 @@ COLUMNS = (
     Column("AGENT", most=24),
     Column("FIRST SEEN", wide=100),
     Column("FINDING"),
+    Column("RUN", wide=140),
 )
-LABEL = 10
-"""Columns of the label before each line of a finding in full."""
+MAX_EVIDENCE = 20
+"""Places that one finding in full lists."""
 
 
 def by_weight(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -66,6 +67,7 @@ def _row(finding: dict[str, Any]) -> list[Text]:
         Text(plain(finding["agent"] or NOTHING, 60)),
         Text(moment(finding["first_seen"])),
         Text(finding["finding_id"], style="dim"),
+        Text(finding["trajectory_id"] or NOTHING, style="dim"),
     ]
 
 
@@ -94,7 +96,19 @@ def show_finding_alone(console: Console, finding: dict[str, Any]) -> None:
     """One finding asked for by its id: with where it belongs and its details."""
     show_finding(console, finding)
     console.print()
-    where = {
+    _fields(
+        console,
+        {**_where(finding), **{plain(name, 40): words(value, 400) for name, value in finding["details"].items()}},
+    )
+    places = [f"trace {place['trace_id']} span {place['span_id']}" for place in finding["evidence"]]
+    more = [f"... and {len(places) - MAX_EVIDENCE} more"] if len(places) > MAX_EVIDENCE else []
+    console.print(Text("\n".join(["", *places[:MAX_EVIDENCE], *more]), style="dim"))
+    if finding["trajectory_id"]:
+        console.print(Text(f"\nThe run: trailhound trajectories show {finding['trajectory_id']}", style="dim"))
+
+
+def _where(finding: dict[str, Any]) -> dict[str, str]:
+    found = {
         "agent": finding["agent"],
         "service": finding["service"],
         "scope": finding["scope"],
@@ -103,25 +117,18 @@ def show_finding_alone(console: Console, finding: dict[str, Any]) -> None:
         "seen": f"{finding['first_seen']} to {finding['last_seen']}",
         "id": finding["finding_id"],
     }
-    for name, value in where.items():
-        if value:
-            _field(console, Text(name), Text(plain(value)))
-    for name, value in finding["details"].items():
-        _field(console, Text(plain(name, 40), style="dim"), Text(words(value, 400)))
-    for place in finding["evidence"]:
-        _field(console, Text("evidence", style="dim"), Text(f"trace {place['trace_id']} span {place['span_id']}"))
-    if finding["trajectory_id"]:
-        console.print(Text(f"\nThe run: trailhound trajectories show {finding['trajectory_id']}", style="dim"))
+    return {name: plain(value) for name, value in found.items() if value}
 
 
-def _field(console: Console, label: Text, value: Text) -> None:
-    """`label  value`, the label in a column of its own, long values wrapped beside it."""
+def _fields(console: Console, fields: dict[str, str]) -> None:
+    """Labels in a column of their own, long values wrapped beside them."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(min_width=LABEL, no_wrap=True)
+    grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(label, value)
+    for label, value in fields.items():
+        grid.add_row(Text(label), Text(value))
     console.print(grid)
 
 
