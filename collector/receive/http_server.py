@@ -33,6 +33,9 @@ LINGER_S = 3.0
 """After a refusal the rest of a body is read and dropped this long, so that the client gets to see the answer."""
 READ_BUFFER = 512 * 1024
 """Bytes of a body that aiohttp collects before it stops the socket: with its 64 KiB it would stop and go for each read."""
+SETTLE_TURNS = 5
+"""Turns of the event loop from accepting a connection to knowing it. A listener that is closed in between leaks it
+(CPython 3.11, asyncio.base_events.Server._attach), so accepting is stopped first and the listener closed after."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -71,6 +74,10 @@ class HttpServer:
     async def stop(self, grace_s: float) -> None:
         """Accept nothing new, close idle connections, wait up to `grace_s` for requests under way, then end them."""
         if self._listener is not None:
+            for sock in self._listener.sockets:
+                asyncio.get_running_loop().remove_reader(sock.fileno())
+            for _ in range(SETTLE_TURNS):
+                await asyncio.sleep(0)
             self._listener.close()
         self._server.pre_shutdown()
         await self._server.shutdown(grace_s)
