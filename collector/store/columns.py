@@ -20,7 +20,7 @@ _ATTRIBUTES = f"attributes Array(Tuple(key String, value {_VALUE}))"
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 _NAMES = (
     "service", "resource_types", "scope_name", "scope_version", "attribute_types", "step_kind", "step_status", "agent",
-    "session_id", "user_id", "task", "tool_name", "call_id", "provider", "request_model", "response_model", "error_type",
+    "session_id", "user_id", "task", "tool_name", "provider", "request_model", "response_model", "error_type",
 )  # fmt: skip
 
 STRUCTURE = ", ".join(
@@ -110,7 +110,6 @@ EXPRESSIONS: dict[str, str] = {
     "UserId": "user_id",
     "Task": "task",
     "ToolName": "tool_name",
-    "CallId": "call_id",
     "Provider": "provider",
     "RequestModel": "request_model",
     "ResponseModel": "response_model",

@@ -9,10 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from typing import TypeVar
 
 from trailhound.collector.decode import Received
 from trailhound.collector.store.attributes import as_text, join_types
 from trailhound.model import AttributeValue, InstrumentationScope, Resource, Span, SpanEvent, SpanLink, Step, Usage
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 _MEMO_SIZE = 4096
 _LIMIT = 2**64
@@ -56,10 +60,12 @@ _RESOURCE, _RECEIVED = _tag(1004, _LENGTH), _tag(1002, _FIXED64)
 _TENANT, _SERVICE, _RESOURCE_TYPES, _SCOPE_NAME, _SCOPE_VERSION = (
     _tag(n, _LENGTH) for n in (1001, 1003, 1005, 1006, 1007)
 )
-_KIND, _STATUS, _AGENT, _SESSION, _USER, _TASK, _TOOL, _CALL, _PROVIDER, _REQUEST, _RESPONSE, _ERROR = (
-    _tag(n, _LENGTH) for n in range(1020, 1032)
-)
-_TOKENS = tuple((_tag(n, _VARINT)) for n in range(1032, 1037))
+_CALL_TAGS = tuple(_tag(n, _LENGTH) for n in (1020, 1021, 1028, 1029, 1030, 1031))
+"""Kind, status, provider, requested and responding model, error type."""
+_WHOSE_TAGS = tuple(_tag(n, _LENGTH) for n in (1022, 1023, 1024, 1025))
+"""Agent, session, user, task."""
+_TOOL = _tag(1026, _LENGTH)
+_INPUT, _OUTPUT, _CACHE_READ, _CACHE_WRITE, _REASONING = (_tag(n, _VARINT) for n in range(1032, 1037))
 _COST = _tag(1037, _LENGTH)
 _SPAN = {number: _tag(number, wire) for number, wire in ((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (6, 0), (7, 1), (8, 1),
          (9, 2), (11, 2), (13, 2), (15, 2), (16, 5))}  # fmt: skip
@@ -76,7 +82,9 @@ class RowEncoder:
         self._tenant = ""
         self._origin = b""
         self._keys: dict[str, bytes] = {}
-        self._groups: dict[tuple[object, ...], bytes] = {}
+        self._scalars: dict[type, dict[tuple[str, AttributeValue], tuple[str, bytes]]] = {int: {}, float: {}, bool: {}}
+        self._calls: dict[tuple[str | None, ...], bytes] = {}
+        self._whose: dict[tuple[str | None, ...], bytes] = {}
 
     def row(self, received: Received, step: Step) -> bytes:
         """The row of one span, with its length in front.
@@ -97,33 +105,40 @@ class RowEncoder:
         return self._joined(body, span, step, others, join_types([types, *more]))
 
     def _joined(self, body: bytes, span: Span, step: Step, others: list[bytes], types: str) -> bytes:
-        parts = [b"", body, self._from(span), *others]
+        parts = others
+        parts.append(self._from(span))
         if types:
             parts.append(_string(_TYPES, types))
         if span.dropped:
             parts.append(_DROPPED + varint(min(span.dropped, 2**32 - 1)))
         self._add_step(parts, step)
-        parts[0] = varint(sum(map(len, parts)))
-        return b"".join(parts)
+        tail = b"".join(parts)
+        return b"".join((varint(len(body) + len(tail)), body, tail))
 
     def _others(self, attributes: Mapping[str, AttributeValue]) -> tuple[list[bytes], str]:
         """Fields and type letters of the attributes that are no strings."""
         fields: list[bytes] = []
         letters = ""
         for key, value in attributes.items():
-            if value.__class__ is not str:
+            kind = value.__class__
+            if kind is str:
+                continue
+            memo = self._scalars.get(kind)
+            known = None if memo is None else memo.get((key, value))
+            if known is None:
                 letter, text = as_text(value)
-                letters += letter
-                fields.append(self._pair(_OTHER, key, text))
+                known = (letter, self._pair(_OTHER, key, text))
+                if memo is not None:
+                    _remember(memo, (key, value), known)
+            letters += known[0]
+            fields.append(known[1])
         return fields, letters
 
     def _pair(self, tag: bytes, key: str, text: str) -> bytes:
         """An entry of a map<string, string> field."""
         head = self._keys.get(key)
         if head is None:
-            if len(self._keys) >= _MEMO_SIZE:
-                self._keys.clear()
-            head = self._keys[key] = _bytes(_KEY, key.encode("utf-8", "replace")) + _VALUE
+            head = _remember(self._keys, key, _bytes(_KEY, key.encode("utf-8", "replace")) + _VALUE)
         value = text.encode("utf-8", "replace")
         size = varint(len(value))
         return b"".join((tag, varint(len(head) + len(size) + len(value)), head, size, value))
@@ -166,33 +181,26 @@ class RowEncoder:
         )
 
     def _add_step(self, parts: list[bytes], step: Step) -> None:
-        parts.append(self._group((_KIND, step.kind), (_STATUS, step.status)))
-        parts.append(
-            self._group((_AGENT, step.agent), (_SESSION, step.session_id), (_USER, step.user_id), (_TASK, step.task))
+        """Most of these strings are the same in neighbouring steps, so their fields are remembered in two groups."""
+        tool, model, error = step.tool, step.model, step.error
+        call = (
+            step.kind,
+            step.status,
+            None if model is None else model.provider,
+            None if model is None else model.request,
+            None if model is None else model.response,
+            None if error is None else error.type,
         )
-        tool, model = step.tool, step.model
+        parts.append(self._calls.get(call) or _remember(self._calls, call, _strings(_CALL_TAGS, call)))
+        whose = (step.agent, step.session_id, step.user_id, step.task)
+        known = self._whose.get(whose)
+        parts.append(_remember(self._whose, whose, _strings(_WHOSE_TAGS, whose)) if known is None else known)
         if tool is not None:
             parts.append(_string(_TOOL, tool.name))
-            parts.append(_string(_CALL, tool.call_id))
-        if model is not None:
-            parts.append(
-                self._group((_PROVIDER, model.provider), (_REQUEST, model.request), (_RESPONSE, model.response))
-            )
-        if step.error is not None:
-            parts.append(_string(_ERROR, step.error.type))
         if step.usage is not None:
             _add_usage(parts, step.usage)
         if step.cost_usd is not None and step.cost_usd.is_finite() and abs(step.cost_usd) < _MAX_COST:
             parts.append(_string(_COST, f"{step.cost_usd:.12f}"))
-
-    def _group(self, *fields: tuple[bytes, str | None]) -> bytes:
-        """String fields that neighbouring steps mostly have in common."""
-        known = self._groups.get(fields)
-        if known is None:
-            if len(self._groups) >= _MEMO_SIZE:
-                self._groups.clear()
-            known = self._groups[fields] = b"".join(_string(tag, text) for tag, text in fields)
-        return known
 
     def _span(self, span: Span) -> tuple[bytes, list[str]]:
         """(OTLP message of a span without the attributes that are no strings, type letters of its events and links)."""
@@ -208,7 +216,8 @@ class RowEncoder:
         ]
         parts += [_attribute(_SPAN[9], key, value) for key, value in span.attributes.items() if value.__class__ is str]
         letters: list[str] = []
-        for part in (*span.events, *span.links):
+        rich_parts: list[SpanEvent | SpanLink] = [*span.events, *span.links]
+        for part in rich_parts:
             message, found = _part(part)
             parts.append(_bytes(_SPAN[11] if isinstance(part, SpanEvent) else _SPAN[13], message))
             letters.append(found)
@@ -251,16 +260,26 @@ def _attribute(tag: bytes, key: str, text: str) -> bytes:
 
 
 def _add_usage(parts: list[bytes], usage: Usage) -> None:
-    counts = (
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_tokens,
-        usage.cache_write_tokens,
-        usage.reasoning_tokens,
-    )
-    for tag, count in zip(_TOKENS, counts, strict=True):
+    for tag, count in (
+        (_INPUT, usage.input_tokens),
+        (_OUTPUT, usage.output_tokens),
+        (_CACHE_READ, usage.cache_read_tokens),
+        (_CACHE_WRITE, usage.cache_write_tokens),
+        (_REASONING, usage.reasoning_tokens),
+    ):
         if count is not None and 0 <= count < _LIMIT:
             parts.append(tag + varint(count))
+
+
+def _strings(tags: tuple[bytes, ...], texts: tuple[str | None, ...]) -> bytes:
+    return b"".join(_string(tag, text) for tag, text in zip(tags, texts, strict=True))
+
+
+def _remember(memo: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
+    if len(memo) >= _MEMO_SIZE:
+        memo.clear()
+    memo[key] = value
+    return value
 
 
 def _fixed64(value: int) -> bytes:

@@ -94,8 +94,7 @@ def run_row(run: Run, at_ns: int) -> dict[str, Any]:
 def read_run(row: Sequence[Any]) -> Run:
     """The Run of a row of RUN_COLUMNS."""
     values = dict(zip(RUN_COLUMNS, row, strict=True))
-    totals = Totals(**{name: int(values.pop(name)) for name in TOTALS if name != "cost_usd"})
-    totals.cost_usd = _decimal(values.pop("cost_usd"))
+    totals = _totals({name: values.pop(name) for name in TOTALS})
     for name in ("started_ns", "ended_ns"):
         values[name] = int(values[name])
     for name in ("input", "output"):
@@ -143,8 +142,6 @@ def letter_row(letter: DeadLetter) -> dict[str, Any]:
 def read_session(values: Mapping[str, Any]) -> Session:
     """The Session of a row of `queries.SESSION_COLUMNS`."""
     service, agent, user_id = values["first"]
-    totals = Totals(**{name: int(values[name]) for name in TOTALS if name != "cost_usd"})
-    totals.cost_usd = _decimal(values["cost_usd"])
     return Session(
         session_id=values["session_id"],
         tenant=values["tenant"],
@@ -155,7 +152,7 @@ def read_session(values: Mapping[str, Any]) -> Session:
         ended_ns=int(values["ended_ns"]),
         trajectories=int(values["trajectories"]),
         open=int(values["open"]),
-        totals=totals,
+        totals=_totals({name: values[name] for name in TOTALS}),
     )
 
 
@@ -163,8 +160,14 @@ def _json(value: Any) -> str:
     return orjson.dumps(json_safe(value)).decode()
 
 
-def _decimal(value: str | None) -> Decimal | None:
-    return None if value is None else Decimal(value)
+def _totals(values: Mapping[str, Any]) -> Totals:
+    totals = Totals()
+    for name, value in values.items():
+        if name != "cost_usd":
+            setattr(totals, name, int(value))
+        elif value is not None:
+            totals.cost_usd = Decimal(value)
+    return totals
 
 
 def _when(ns: int) -> str:
