@@ -7,6 +7,7 @@ import json
 import types
 import typing
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from trailhound.config import parse_duration, parse_size
 
 _DURATIONS = {"y": 31_536_000, "d": 86400, "h": 3600, "m": 60, "s": 1}
 _SIZES = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
-_WORDS = {str: "text", bool: "true or false", int: "whole number", float: "number", Path: "path"}
+_WORDS = {str: "text", bool: "true or false", int: "whole number", float: "number", Decimal: "number", Path: "path"}
 
 
 class Setting(NamedTuple):
