@@ -69,7 +69,7 @@ def _normal(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
         return str(value)
     if isinstance(value, dict):
-        return {str(k): _normal(v) for k, v in value.items()}
+        return {_normal(str(k)): _normal(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_normal(v) for v in value]
     if isinstance(value, str):

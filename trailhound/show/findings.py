@@ -51,9 +51,9 @@ def show_findings(console: Console, findings: Sequence[dict[str, Any]]) -> None:
     """A table, newest first as given, with what happened under each row."""
     rows = [_row(finding) for finding in findings]
     wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
-    console.print(line(header(COLUMNS), COLUMNS, wide, shown))
+    console.print(line(header(COLUMNS), COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
     for finding, row in zip(findings, rows, strict=True):
-        console.print(line(row, COLUMNS, wide, shown))
+        console.print(line(row, COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
         console.print(Text("  ").append(plain(finding["summary"])), no_wrap=True, overflow="ellipsis")
     standing = sum(finding["state"] != "resolved" for finding in findings)
     console.print(Text(f"{count(len(findings), 'finding')}, {standing} standing", style="dim"))

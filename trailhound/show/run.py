@@ -79,7 +79,7 @@ def _show_steps(
     rows = [_row(step, start, deep[index]) for index, step in enumerate(steps)]
     wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
     before = sum(wide[index] + 2 for index in shown[:-1])
-    console.print(line(header(COLUMNS), COLUMNS, wide, shown))
+    console.print(line(header(COLUMNS), COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
     keep = set(range(len(steps))) if whole or len(steps) <= SHORT else _kept(len(steps), marked)
     hidden = 0
     for index, row in enumerate(rows):
@@ -90,7 +90,7 @@ def _show_steps(
         hidden = 0
         row[-1] = _beside(row[-1], marked.get(index, []), console.width - before)
         wide[-1] = console.width
-        console.print(line(row, COLUMNS, wide, shown))
+        console.print(line(row, COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
     _show_gap(console, hidden)
 
 

@@ -32,9 +32,9 @@ def show_runs(console: Console, runs: Sequence[dict[str, Any]]) -> None:
     rows = [_row(run) for run in runs]
     wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
     if runs:
-        console.print(line(header(COLUMNS), COLUMNS, wide, shown))
+        console.print(line(header(COLUMNS), COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
     for run, row in zip(runs, rows, strict=True):
-        console.print(line(row, COLUMNS, wide, shown))
+        console.print(line(row, COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
         _findings(console, run)
     console.print(Text(summary(runs), style="dim"))
 

@@ -29,9 +29,9 @@ def show_sessions(console: Console, sessions: Sequence[dict[str, Any]]) -> None:
     rows = [_row(session) for session in sessions]
     wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
     if sessions:
-        console.print(line(header(COLUMNS), COLUMNS, wide, shown))
+        console.print(line(header(COLUMNS), COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
     for row in rows:
-        console.print(line(row, COLUMNS, wide, shown))
+        console.print(line(row, COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
     console.print(Text(count(len(sessions), "session"), style="dim"))
 
 

@@ -104,7 +104,7 @@ def test_budgets_keep_the_limit_that_was_broken() -> None:
 
 
 def test_a_budget_that_was_nearly_used_up_is_no_demand() -> None:
-    run = judged([turn(n) for n in range(1, 5)], findings=[])
+    run = judged([turn(n) for n in range(1, 5)], status="open")
     run.findings = [f for f in run.findings if f.details["metric"] == "tokens"]
     case = case_of(run)
     assert case.contract.budget is None
