@@ -145,3 +145,26 @@ def test_a_reader_that_polls_finds_what_is_written_after_a_pause(open_writer: Op
             seen += [record.body for record in block.records]
         assert reader.read(position, 2**30) == []
     assert seen == [b"%d" % number for number in range(5)]
+
+
+def test_the_id_of_a_journal_stays_over_restarts_and_removals_and_is_another_for_a_new_one(
+    open_writer: OpenWriter, directory: Path
+) -> None:
+    seen = []
+    for _ in range(3):
+        with open_writer(segment_size=1) as journal:
+            journal.append("traces", "default", b"body").result(WAIT_S)
+        reader = JournalReader(directory)
+        reader.read(BEGIN, 2**30)
+        seen.append(reader.journal_id)
+        for segment in reader.sealed():
+            reader.remove(segment)
+    assert seen == [seen[0]] * 3
+    assert len(seen[0]) == 16
+    for path in directory.iterdir():
+        path.unlink()
+    with open_writer() as journal:
+        journal.append("traces", "default", b"body").result(WAIT_S)
+    reader = JournalReader(directory)
+    reader.read(BEGIN, 2**30)
+    assert reader.journal_id not in ("", seen[0]), "its segment 1 is not the old segment 1"
