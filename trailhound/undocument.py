@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -39,6 +40,7 @@ def trajectory_from(document: dict[str, Any]) -> Trajectory:
     except (AttributeError, KeyError, TypeError, ValueError, InvalidOperation) as error:
         raise Invalid(f"this is no trajectory document: {type(error).__name__}: {error}", reason="document") from None
     _enclose(steps)
+    _mark_synthetic(steps)
     return Trajectory(run, steps, findings)
 
 
@@ -140,6 +142,13 @@ def _tool(item: dict[str, Any] | None) -> ToolCall | None:
 
 def _money(value: str | None) -> Decimal | None:
     return None if value is None else Decimal(value)
+
+
+def _mark_synthetic(steps: list[Step]) -> None:
+    """A tool call that shares its span id was read out of a model's messages: its call id tells it apart."""
+    times = Counter((step.trace_id, step.span_id) for step in steps)
+    for step in steps:
+        step.synthetic = step.tool is not None and times[step.trace_id, step.span_id] > 1
 
 
 def _enclose(steps: list[Step]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trailhound.config import Config, Duration, Section, Tool
-from trailhound.model import Finding, Severity, Trajectory
+from trailhound.model import Finding, Severity, Step, Trajectory
 
 
 class Order(Section):
@@ -116,13 +116,18 @@ def judge(contract: Contract, trajectory: Trajectory, tools: Sequence[Tool] = ()
     run = trajectory.run
     scope = ScopeJudge(RuleSet(rule_config(contract, tools)), "trajectory", run.trajectory_id, run.tenant)
     for step in trajectory.steps:
-        if not step.container:
+        if _judged(step):
             scope.put(step)
     scope.settle(run)
     breaches = [Breach(f.rule, f.summary) for f in scope.close(run) if _breaks(f)]
     if contract.ends == "completed" and run.status != "completed" and not any(b.rule == "unfinished" for b in breaches):
         breaches.append(Breach("unfinished", f"the run is {run.status}, not completed"))
     return Judgement(breaches, [name for name in NOT_JUDGED_YET if getattr(contract, name)])
+
+
+def _judged(step: Step) -> bool:
+    """As live: calls that count, and a container only where it stands in for model calls that have no usage."""
+    return step.counted and step.kind != "other" and (not step.container or step.usage is not None)
 
 
 def _breaks(finding: Finding) -> bool:

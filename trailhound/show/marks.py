@@ -30,10 +30,23 @@ class Mark:
         return Text(f"◀ {words}" + (f" {self.nth} of {self.of}" if self.of > 1 else ""), style=style(self.finding))
 
 
-def places_of(finding: dict[str, Any], index_of: dict[Place, int]) -> list[int]:
+def places_of(finding: dict[str, Any], steps: Sequence[dict[str, Any]]) -> list[int]:
     """Indexes of the steps in the finding's evidence, as far as they are in this run."""
-    found = (index_of.get((item["trace_id"], item["span_id"])) for item in finding["evidence"])
-    return [index for index in found if index is not None]
+    at: dict[Place, list[int]] = {}
+    for index, step in enumerate(steps):
+        at.setdefault((step["trace_id"], step["span_id"]), []).append(index)
+    found = (at.get((item["trace_id"], item["span_id"])) for item in finding["evidence"])
+    return [_meant(finding, indexes, steps) for indexes in found if indexes]
+
+
+def _meant(finding: dict[str, Any], indexes: Sequence[int], steps: Sequence[dict[str, Any]]) -> int:
+    """Which of several steps of one span: a tool call without a span of its own shares that of the model call."""
+    details = finding["details"]
+    tools = details.get("tools") if isinstance(details.get("tools"), list) else [details.get("tool")]
+    of_tool = [index for index in indexes if steps[index]["tool"] is not None]
+    if finding["rule"] == "budget" and details.get("metric") != "tool_calls":
+        return next((index for index in indexes if index not in of_tool), indexes[0])
+    return next((index for index in of_tool if steps[index]["tool"]["name"] in tools), (of_tool or indexes)[0])
 
 
 def marks(findings: Sequence[dict[str, Any]], steps: Sequence[dict[str, Any]]) -> dict[int, list[Mark]]:
@@ -41,10 +54,9 @@ def marks(findings: Sequence[dict[str, Any]], steps: Sequence[dict[str, Any]]) -
 
     A budget is used by every call: it stands beside the one that used it up.
     """
-    index_of = {(step["trace_id"], step["span_id"]): index for index, step in enumerate(steps)}
     found: dict[int, list[Mark]] = {}
     for finding in findings:
-        at = places_of(finding, index_of)
+        at = places_of(finding, steps)
         if finding["rule"] == "budget" and at:
             at = [_used_up(finding, at, steps)]
         for nth, index in enumerate(at, 1):

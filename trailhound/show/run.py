@@ -33,13 +33,12 @@ EDGE = 8
 def show_run(console: Console, run: dict[str, Any], *, whole: bool = False) -> None:
     """`run` is a trajectory document with steps; `whole` shows every step of a long run."""
     steps = run["steps"]
-    index_of = {(step["trace_id"], step["span_id"]): index for index, step in enumerate(steps)}
     findings = by_weight(run["findings"])
     console.print(_headline(run))
     if findings:
         console.print()
     for finding in findings:
-        show_finding(console, finding, places_of(finding, index_of))
+        show_finding(console, finding, places_of(finding, steps))
     console.print()
     show_facts(console, run)
     console.print()

@@ -116,6 +116,13 @@ def test_steps_come_back_with_the_agent_that_encloses_them() -> None:
     assert [step.scope_id for step in again.steps[2:]] == ["00000000000000aa", "00000000000000ff"]
 
 
+def test_calls_without_a_span_of_their_own_are_told_apart() -> None:
+    model = make_step(1, "llm")
+    calls = [make_call(n, "search", {"q": n}, span_id=model.span_id, synthetic=True) for n in (2, 3)]
+    again = trajectory_from(trajectory_document(make_run([model, *calls, make_call(4, "search", {"q": 4})])))
+    assert [step.synthetic for step in again.steps] == [False, False, True, True, False]
+
+
 def test_a_circle_of_parents_ends() -> None:
     one = make_call(1, "a", span_id="00000000000000aa", parent_span_id="00000000000000bb")
     two = make_call(2, "a", span_id="00000000000000bb", parent_span_id="00000000000000aa")

@@ -20,13 +20,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 
 from trailhound.clock import ManualClock
 from trailhound.errors import Invalid, Retryable
 from trailhound.recordings import JSON, PROTOBUF, Body
 from trailhound.sending import PATIENCE_S, Answer, Sender, connect
 
-BODY = ExportTraceServiceRequest(resource_spans=[{}]).SerializeToString()
+BODY = ExportTraceServiceRequest(resource_spans=[ResourceSpans()]).SerializeToString()
 PARTIAL = ExportTraceServiceResponse(
     partial_success=ExportTracePartialSuccess(rejected_spans=2, error_message="bad ids")
 )
@@ -221,7 +222,7 @@ class Export(grpc.GenericRpcHandler):
         self.came: list[tuple[str, bytes]] = []
         self.answers: list[Any] = [b""]
 
-    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
         def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
             self.came.append((details.method, request))
             this = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

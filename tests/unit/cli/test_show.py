@@ -202,6 +202,20 @@ def test_it_stays_beside_the_step_in_every_window(width: int) -> None:
     assert all(len(line) <= width for line in text.splitlines())
 
 
+def test_of_the_steps_of_one_span_the_meant_one_is_marked() -> None:
+    model = make_step(1, "llm", model=Model("o", "m", "m"), usage=Usage(100, 10))
+    calls = [make_call(n, f"tool_{n}", {}, span_id=model.span_id) for n in (2, 3)]
+    findings = [
+        make_finding("approval", "critical", calls[1], details={"tool": "tool_3"}),
+        make_finding("budget", "critical", model, details={"metric": "turns", "limit": 1}, finding_id="b"),
+    ]
+    rows = {
+        line.split()[0]: line for line in shown(document([model, *calls], findings)).splitlines() if line[:1].isdigit()
+    }
+    assert [n for n, row in rows.items() if "◀ CRITICAL approval" in row] == ["3"]
+    assert [n for n, row in rows.items() if "◀ CRITICAL budget turns" in row] == ["1"]
+
+
 def test_what_went_wrong_comes_first() -> None:
     text = shown(looping())
     assert text.index("loop happened") < text.index("input") < text.index("STEP")

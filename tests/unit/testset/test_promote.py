@@ -103,6 +103,15 @@ def test_budgets_keep_the_limit_that_was_broken() -> None:
     assert "    turns: 4\n    tokens: 5000\n" in case.to_yaml()
 
 
+def test_calls_that_only_the_messages_show_are_judged_again() -> None:
+    turns = [turn(n) for n in range(1, 7)]
+    calls = [make_call(n + 1, "lookup", {"n": n}, {}, span_id=turns[n].span_id, synthetic=True) for n in range(6)]
+    case = case_of(judged([*turns, *calls]))
+    assert case.proof is not None
+    assert {breach.partition(":")[0] for breach in case.proof.breaches} == {"budget"}
+    assert not any(unknown.startswith("why `") for unknown in case.unknowns)
+
+
 def test_a_budget_that_was_nearly_used_up_is_no_demand() -> None:
     run = judged([turn(n) for n in range(1, 5)], status="open")
     run.findings = [f for f in run.findings if f.details["metric"] == "tokens"]
