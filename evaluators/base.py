@@ -148,6 +148,8 @@ class Evaluator(Generic[Settings, S]):
     """Part of each finding's id; raise it when the same facts should be reported anew."""
     reads: ClassVar[tuple[Kind, ...]]
     """The kinds of step it is fed."""
+    concludes_early: ClassVar[bool] = False
+    """Whether `conclude` has something to say of a run that has not ended."""
     supersedes: ClassVar[tuple[str, ...]] = ()
     """Rules whose findings are not told when one finding of this rule has all their evidence."""
     scopes: tuple[Scope, ...] = ("trajectory",)
@@ -168,10 +170,11 @@ class Evaluator(Generic[Settings, S]):
         raise NotImplementedError
 
     def conclude(self, state: S, run: Run) -> Iterable[Draft]:
-        """What holds now that all known steps are taken and the run's header is `run` (`run.status`: has it ended?).
+        """What holds now that all known steps are taken and the run's header is `run`.
 
-        Asked after every batch of steps and when the run ends. Must not change `state`: these findings stand beside
-        those in `state.findings` (instead of them under the same anchor) until the next time this is asked.
+        Asked when the run has ended (and again when more arrives), with `concludes_early` after every batch of steps.
+        Must not change `state`: these findings stand beside those in `state.findings`, or instead of those with the
+        same anchor, until this is asked again.
         """
         return ()
 

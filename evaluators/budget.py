@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,6 +18,8 @@ from trailhound.evaluators.tools import Tools
 from trailhound.model import Run, Scope, Step
 
 Amount = int | Decimal
+Limit = tuple[Metric, Amount, Amount]
+"""Metric, what may be used of it, and from where on it is a warning."""
 
 WARN_AT = Decimal("0.8")
 """Share of a budget from which on it is a warning (ARCHITECTURE: 80 %, bounds included)."""
@@ -74,6 +77,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
     """
 
     rule = "budget"
+    concludes_early = True
     reads = ("llm", "embedding", "tool", "agent", "retrieval", "handoff", "guardrail", "approval")
     SettingsType = BudgetSettings
     StateType = Used
@@ -86,6 +90,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
             "agent": settings.agent,
         }
         self._limits = {scope: _limits(limits) for scope, limits in sections.items()}
+        self._watched = {scope: _by_kind(limits, scope) for scope, limits in self._limits.items()}
         self._window_ns = int(settings.agent.window * 1e9)
         self.scopes = tuple(scope for scope, limits in self._limits.items() if limits)
 
@@ -97,13 +102,12 @@ class Budget(Evaluator[BudgetSettings, Used]):
             self._turn_page(state, step)
         spending = state.spending
         spending.add(step, run_id)
-        for metric, limit, warn in self._limits[state.scope]:
-            if metric == "duration" and state.scope == "trajectory":
-                continue  # concluded from the run's header, which knows the root and the waiting
+        gaps = spending.unpriced or spending.without_usage
+        for metric, limit, warn in self._watched[state.scope][step.kind == "tool"]:
             used: Amount = getattr(spending, metric)
             if used >= warn:
                 state.report(self._draft(state, metric, used, limit), step)
-            elif len(spending.unknown(metric)) != self._told_unknown(state, metric):
+            elif gaps and len(spending.unknown(metric)) != self._told_unknown(state, metric):
                 state.report(self._unknown(state, metric, used, limit), step)
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
@@ -185,15 +189,28 @@ class Budget(Evaluator[BudgetSettings, Used]):
 _WHOSE: dict[Scope, str] = {"trajectory": "run", "session": "session", "agent": "agent"}
 
 
-def _limits(limits: Limits) -> tuple[tuple[Metric, Amount, Decimal], ...]:
-    """Metric, limit and warning bound of what is limited; durations in nanoseconds, so that all amounts are exact."""
-    found: list[tuple[Metric, Amount, Decimal]] = []
+def _limits(limits: Limits) -> tuple[Limit, ...]:
+    """What is limited; whole numbers (durations in nanoseconds) are compared as such, money as decimals."""
+    found: list[Limit] = []
     for metric in METRICS:
         value = getattr(limits, metric)
-        if value is not None:
+        if metric == "cost_usd" and value is not None:
+            found.append((metric, value, value * WARN_AT))
+        elif value is not None:
             limit = int(value * 1e9) if metric == "duration" else value
-            found.append((metric, limit, limit * WARN_AT))
+            found.append((metric, limit, math.ceil(limit * WARN_AT)))
     return tuple(found)
+
+
+def _by_kind(limits: tuple[Limit, ...], scope: Scope) -> tuple[tuple[Limit, ...], tuple[Limit, ...]]:
+    """The limits that a step can come nearer to, for steps that are no tool calls and for tool calls.
+
+    The duration of a run is concluded from its header, which knows the root and the waiting.
+    """
+    any_step = tuple(limit for limit in limits if limit[0] == "duration" and scope != "trajectory")
+    tool = tuple(limit for limit in limits if limit[0] == "tool_calls")
+    model = tuple(limit for limit in limits if limit[0] not in ("tool_calls", "duration"))
+    return model + any_step, tool + any_step
 
 
 def _amounts(metric: Metric, used: Amount, limit: Amount) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trailhound.evaluators.base import Draft, Ref, State, ref
+from trailhound.evaluators.base import Draft, Ref, State, ended, ref
 from trailhound.evaluators.order import StepOrder
 from trailhound.evaluators.ruleset import RuleSet
 from trailhound.model import Run, Scope
 
-EVERY = 64
-"""Steps between checkpoints: copying the states costs about as much as folding this many steps a few per cent."""
+FAR, CLOSE = 64, 8
+"""Steps between checkpoints: where all comes in order, and right after a step came late (then more of them will)."""
 NEAR = 4
-"""Checkpoints kept at that distance; further back the distance doubles, so that their number stays logarithmic."""
+"""Latest checkpoints, which are all kept; further back their distance doubles, so that their number is logarithmic."""
 FAILED = "rule-failed"
 """Anchor of the finding that a rule raised an exception."""
 
@@ -26,7 +26,7 @@ class Off(State):
 class Fold:
     """The states of a scope's rules after the first `done` steps."""
 
-    __slots__ = ("_checkpoints", "_off", "_rules", "_scope", "_scope_id", "_set", "done", "states")
+    __slots__ = ("_checkpoints", "_next", "_rules", "_scope", "_scope_id", "_set", "_spacing", "done", "states")
 
     def __init__(self, rules: RuleSet, scope: Scope, scope_id: str) -> None:
         self.done = 0
@@ -35,6 +35,8 @@ class Fold:
         self._scope = scope
         self._scope_id = scope_id
         self._checkpoints: list[tuple[int, list[State]]] = []
+        self._spacing = FAR
+        self._next = FAR
         self.states = self._begin()
 
     def _begin(self) -> list[State]:
@@ -54,12 +56,12 @@ class Fold:
                 except Exception as error:  # noqa: BLE001 - one rule's mistake must not stop the others
                     self._switch_off(rule, error, step.end_ns or step.start_ns, (ref(step),))
             self.done = index + 1
-            if self.done % EVERY == 0:
+            if self.done >= self._next:
                 self._checkpoint()
 
     def conclude(self, run: Run) -> Iterator[tuple[int, Draft]]:
         """What the rules say of the run as it stands, each with the rule's place."""
-        for rule in self._rules.concluding:
+        for rule in self._rules.concluding if ended(run) else self._rules.concluding_early:
             state = self.states[rule]
             if type(state) is Off:
                 continue
@@ -74,11 +76,13 @@ class Fold:
         """Be as after the first `position` steps, or earlier."""
         while self._checkpoints and self._checkpoints[-1][0] > position:
             self._checkpoints.pop()
+        self._spacing = CLOSE
         if self._checkpoints:
             self.done, states = self._checkpoints[-1]
             self.states = [s.copy() for s in states]
         else:
             self.done, self.states = 0, self._begin()
+        self._next = self.done + CLOSE
 
     def rebase(self, keep: int) -> int:
         """Give up going back beyond about `keep` steps; returns how many steps at the start are no longer needed."""
@@ -89,6 +93,7 @@ class Fold:
             return 0
         self._checkpoints = [(position - base, states) for position, states in self._checkpoints]
         self.done -= base
+        self._next -= base
         return base
 
     def forget(self) -> None:
@@ -99,6 +104,8 @@ class Fold:
     def _checkpoint(self) -> None:
         saved = self._checkpoints
         saved.append((self.done, [s.copy() for s in self.states]))
+        self._spacing = min(2 * self._spacing, FAR)
+        self._next = self.done + self._spacing
         for i in range(len(saved) - NEAR - 1, 0, -1):
             if saved[i + 1][0] - saved[i - 1][0] <= (self.done - saved[i + 1][0]) // 2:
                 del saved[i]

@@ -40,7 +40,7 @@ class Shape(NamedTuple):
         return hashlib.blake2b(self.key + repr(self.texts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def shape(tool: str, arguments: Any, volatile: Collection[str]) -> Shape:
+def shape_of(tool: str, arguments: Any, volatile: Collection[str]) -> Shape:
     """The shape of a call of `tool`; fields named in `volatile` are left out at any depth."""
     texts: list[tuple[str, ...]] = []
     skeleton = canonical_json([tool, _mask(arguments, volatile, "", texts, 0)])

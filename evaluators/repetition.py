@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TypeVar
 
 from trailhound.evaluators.base import Part, executed
-from trailhound.evaluators.likeness import Shape, same_result, shape
+from trailhound.evaluators.likeness import Shape, same_result
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Scope, Step, ToolCall
 
@@ -27,10 +27,7 @@ class Repetition:
     def asked(self, step: Step) -> Shape | None:
         """What a call asked for; None when it is not to be compared (declared `poll`, not run, arguments unseen)."""
         call = step.tool
-        if call is None or call.arguments is None or not executed(step):
-            return None
-        declared = self._tools.of(call.name)
-        return None if declared.poll else shape(call.name, call.arguments, declared.volatile)
+        return None if call is None or not executed(step) else self._tools.shape(call)
 
     def failed(self, step: Step) -> bool:
         return step.status == "error" or (step.tool is not None and self._tools.failed(step.tool))

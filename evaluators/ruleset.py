@@ -29,6 +29,7 @@ class ScopeRules:
             for kind in evaluator.reads:
                 self.readers[kind] = (*self.readers.get(kind, ()), index)
         self.concluding = tuple(i for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude)
+        self.concluding_early = tuple(i for i in self.concluding if evaluators[i].concludes_early)
 
 
 class RuleSet:

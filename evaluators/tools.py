@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from trailhound.config import Tool
 from trailhound.errors import Invalid
 from trailhound.evaluators.expressions import Expression, Uncomputable
+from trailhound.evaluators.likeness import Shape, shape_of
 from trailhound.evaluators.patterns import Pattern
 from trailhound.model import Step, ToolCall
 
@@ -41,6 +42,7 @@ class Tools:
                 raise Invalid(f"tools.{index}.match: names no tool", reason="config")
         self._entries = [(tool.match, Declared(tool, f"tools.{index}")) for index, tool in enumerate(declared)]
         self.of = functools.lru_cache(CACHED_NAMES)(self._find)
+        self._shape: tuple[object, object, Shape | None] = (None, None, None)
 
     def _find(self, name: str) -> Declared:
         """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
@@ -49,6 +51,21 @@ class Tools:
             if any(fnmatchcase(name, each) or fnmatchcase(bare, each) for each in patterns):
                 return declared
         return UNDECLARED
+
+    def shape(self, call: ToolCall) -> Shape | None:
+        """What a call asks for, to compare it with others; None for a tool declared `poll` and for unseen arguments.
+
+        Remembers the last answer: one rule after another asks about the same call.
+        """
+        known, arguments, shape = self._shape
+        if known is call and arguments is call.arguments:
+            return shape
+        declared = self.of(call.name)
+        if call.arguments is None or declared.poll:
+            return None
+        shape = shape_of(call.name, call.arguments, declared.volatile)
+        self._shape = (call, call.arguments, shape)
+        return shape
 
     def needs_approval(self, step: Step) -> bool:
         """Whether this step is a tool call that must not run without an approval."""

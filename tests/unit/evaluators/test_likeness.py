@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from trailhound.evaluators.likeness import alike, same_result, shape
+from trailhound.evaluators.likeness import alike, same_result, shape_of
 from trailhound.evaluators.wording import MAX_WORDS, near, words_of
 
 
 def same(a: Any, b: Any, volatile: tuple[str, ...] = ()) -> bool:
-    return alike(shape("t", a, volatile), shape("t", b, volatile))
+    return alike(shape_of("t", a, volatile), shape_of("t", b, volatile))
 
 
 @pytest.mark.parametrize(
