@@ -12,7 +12,7 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.assemble.traces import TraceRuns
 from trailhound.collector.decode import Received, decode_logs, decode_traces
-from trailhound.collector.dialects import read
+from trailhound.collector.dialects import read, read_log
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
@@ -86,7 +86,7 @@ class Watch:
         self._segment = segment
         fed = Fed()
         if record.signal == "logs":
-            decode_logs(record)
+            self._overhear(record)
             return fed
         decoded = decode_traces(record)
         fed.rejected = decoded.rejected
@@ -111,10 +111,17 @@ class Watch:
             if step.end_ns <= known[1].end_ns:
                 return
             fed.replaced.append((received, step))
-            known[0].replace(step)
-            changed = [known[0]]
+            changed = trace.replace(step)
         for run in changed:
             self._touch(run)
+
+    def _overhear(self, record: Record) -> None:
+        """Join log records with the spans that they belong to."""
+        for log in decode_logs(record):
+            said = read_log(log)
+            if said is not None:
+                for run in self._trace(said.tenant, said.trace_id).hear(said):
+                    self._touch(run)
 
     def _trace(self, tenant: str, trace_id: str) -> TraceRuns:
         trace = self._traces.get((tenant, trace_id))

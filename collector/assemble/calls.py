@@ -39,6 +39,8 @@ class Calls:
         self._requests: dict[str, _Said] = {}
         self._responses: dict[str, _Said] = {}
         """By call id: the result, and the earliest model call that was given it."""
+        self._heard: dict[str, _Said] = {}
+        """By call id: what log records say of a call."""
         self._spans: dict[str, Step] = {}
         self._hand_overs = 0
         self._recorded = False
@@ -63,6 +65,16 @@ class Calls:
         joined.gone = [self.synthetic.pop(call_id) for call_id in changed if call_id in self.synthetic]
         joined.new = [call for call_id in changed if (call := self._synthesise(call_id)) is not None]
         return joined
+
+    def hear(self, said: Step) -> Step | None:
+        """Take what a log record says of a call; returns the call's span when that filled it."""
+        call_id = said.tool.call_id if said.tool is not None else None
+        if said.tool is None or call_id is None:
+            return None
+        before = self._heard.get(call_id)
+        if before is None or (said.tool.arguments is not None and before.call.arguments is None):
+            self._heard[call_id] = _Said(said, said.tool)
+        return self._fill(call_id)
 
     def _stale(self, step: Step, said: set[str]) -> list[str]:
         """Ids of the calls whose place among the synthetic ones must be looked at again."""
@@ -98,8 +110,9 @@ class Calls:
         if span is None or span.tool is None:
             return None
         tool, before = span.tool, (span.tool.arguments_hash, span.tool.result)
-        if request is not None and isinstance(request.call.arguments, dict) and not isinstance(tool.arguments, dict):
-            tool.arguments, tool.arguments_hash = request.call.arguments, request.call.arguments_hash
+        for said in (request, self._heard.get(call_id)):
+            if said is not None and isinstance(said.call.arguments, dict) and not isinstance(tool.arguments, dict):
+                tool.arguments, tool.arguments_hash = said.call.arguments, said.call.arguments_hash
         if response is not None and tool.result is None and span.status in ("ok", "error"):
             tool.result = response.call.result
         return span if (tool.arguments_hash, tool.result) != before else None

@@ -75,6 +75,16 @@ class LiveRun:
         self._lineage.swap(step)
         self._count(step)
 
+    def hear(self, said: Step) -> bool:
+        """Take what a log record says about a tool call, by its id; False when no span here has that call."""
+        if said.approvals:
+            self._evidence.append(said)
+        filled = self._calls.hear(said)
+        if filled is not None and _judged(filled):
+            self._judge.put(filled)
+            self._news[id(filled)] = (filled, True)
+        return filled is not None or bool(said.approvals)
+
     def rebuild(self, steps: Iterable[Step]) -> None:
         """Start over from exactly these steps; for the rare change that undoes what was built on it."""
         steps = list(steps)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.overheard import Overheard
 from trailhound.model import Step
 
 NewRun = Callable[[str], LiveRun]
@@ -20,6 +21,7 @@ class TraceRuns:
         self._sessions: set[str] = set()
         self._roots: set[str] = set()
         self._by_id: dict[str, LiveRun] = {}
+        self._overheard: Overheard | None = None
         self.main = self._run(None)
 
     @property
@@ -33,8 +35,32 @@ class TraceRuns:
                 return run, step
         return None
 
+    def hear(self, said: Step) -> list[LiveRun]:
+        """Take what a log record says about a span, or about a tool call by its id; returns the runs that changed."""
+        if self._overheard is None:
+            self._overheard = Overheard()
+        if not self._overheard.add(said):
+            return []
+        changed = []
+        if said.tool is not None and said.tool.call_id is not None:
+            changed = [run for run in self.runs if run.hear(said)]
+        known = self.known(said.span_id)
+        if known is not None:
+            known[0].replace(self._overheard.complete(known[1]))
+            changed.append(known[0])
+        return changed or [self.main]
+
+    def replace(self, step: Step) -> list[LiveRun]:
+        """Take a later report of a known span; returns the runs that changed."""
+        known = self.known(step.span_id)
+        assert known is not None
+        known[0].replace(step if self._overheard is None else self._overheard.renew(step))
+        return [known[0]]
+
     def add(self, step: Step) -> list[LiveRun]:
         """Take a new span's step; returns the runs that changed."""
+        if self._overheard is not None:
+            step = self._overheard.complete(step)
         if step.session_id is not None:
             self._sessions.add(step.session_id)
         if not step.parent_span_id or step.remote_parent:

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Sequence
 
 from trailhound.collector.dialects.base import Dialect
+from trailhound.collector.dialects.logs import as_span
 from trailhound.collector.dialects.reader import Reader, dialects
-from trailhound.model import Span, Step
+from trailhound.model import LogRecord, Span, Step
 
-__all__ = ["DIALECTS", "Dialect", "read"]
+__all__ = ["DIALECTS", "Dialect", "read", "read_log"]
 
 DIALECTS: list[Dialect] = dialects(sys.modules[__name__])
 _reader = Reader(DIALECTS)
@@ -18,3 +19,9 @@ _reader = Reader(DIALECTS)
 def read(span: Span, task: Sequence[str] = ()) -> Step:
     """What `span` means for the agent; `task` are attribute keys that name the run's task, the first present wins."""
     return _reader.read(span, task)
+
+
+def read_log(record: LogRecord) -> Step | None:
+    """What a log record says about the span that it belongs to, as a step that holds only that; None when nothing."""
+    span = as_span(record)
+    return None if span is None else _reader.read(span)

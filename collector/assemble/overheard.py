@@ -1,0 +1,85 @@
+"""What log records say about the spans of a trace: facts that fill what the span itself leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from trailhound.model import Step, ToolCall
+
+_FIRST = ("system_prompt", "tool_definitions", "usage", "cost_usd", "price_source", "response_id", "session_id",
+          "user_id", "agent", "task", "model", "error")  # fmt: skip
+"""Facts taken from the first record that has them, where the span has none."""
+_LAST = ("input", "output")
+"""Facts taken from the last record that has them: a model call's history comes first, its question and answer last."""
+_JOINED = ("tool_requests", "tool_responses", "approvals", "dialects", "finish_reasons")
+"""Facts that add up."""
+_STEP_FIELDS = frozenset(f.name for f in fields(Step))
+assert _STEP_FIELDS.issuperset((*_FIRST, *_LAST, *_JOINED))
+
+
+class Overheard:
+    """Log records by the span they belong to, and those spans' steps as they were read."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, list[Step]] = {}
+        self._bases: dict[str, Step] = {}
+
+    def add(self, said: Step) -> bool:
+        """Take what one record says; False when it was known already (a sender's retry)."""
+        known = self._said.setdefault(said.span_id, [])
+        if said in known:
+            return False
+        known.append(said)
+        known.sort(key=lambda s: (s.start_ns, s.name))
+        return True
+
+    def complete(self, step: Step) -> Step:
+        """`step` with everything that was said about its span; `step` itself when nothing was."""
+        said = self._said.get(step.span_id)
+        if not said:
+            return step
+        base = self._bases.setdefault(step.span_id, step)
+        return _merged(base, said)
+
+    def renew(self, step: Step) -> Step:
+        """As `complete`, for a later report of the span."""
+        self._bases.pop(step.span_id, None)
+        return self.complete(step)
+
+
+def _merged(base: Step, said: list[Step]) -> Step:
+    own = [s for s in said if s.kind != "tool" or base.kind == "tool"]  # Claude Code logs a tool under its turn's span
+    found: dict[str, Any] = {}
+    for name in _FIRST:
+        found[name] = _first(getattr(base, name), [getattr(s, name) for s in own])
+    for name in _LAST:
+        found[name] = _first(getattr(base, name), [getattr(s, name) for s in reversed(own)])
+    for name in _JOINED:
+        found[name] = _joined([getattr(s, name) for s in (base, *own)])
+    status = "error" if base.status == "ok" and any(s.status == "error" for s in own) else base.status
+    return replace(base, **found, tool=_tool(base.tool, own), status=status)
+
+
+def _first(own: Any, others: list[Any]) -> Any:
+    return own if own is not None else next((o for o in others if o is not None), None)
+
+
+def _joined(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    joined: list[Any] = []
+    for part in parts:
+        joined += [item for item in part if item not in joined]
+    return tuple(joined)
+
+
+def _tool(own: ToolCall | None, said: list[Step]) -> ToolCall | None:
+    """The call of a tool's own span, filled; its own copy, so that the step as read stays as it was."""
+    if own is None:
+        return None
+    tool = replace(own)
+    for call in (s.tool for s in said if s.tool is not None):
+        tool.call_id = tool.call_id or call.call_id
+        if tool.arguments is None and call.arguments is not None:
+            tool.arguments, tool.arguments_hash = call.arguments, call.arguments_hash
+        tool.result = call.result if tool.result is None else tool.result
+    return tool

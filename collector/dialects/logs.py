@@ -1,0 +1,57 @@
+"""Log records that belong to spans: read as an event of the span, by the same readers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.model import LogRecord, Span, SpanEvent
+
+_LEGACY_NAME = "event.name"
+"""Where the event's name was before OTLP 1.5 gave log records the field `event_name`."""
+
+
+_GENAI = "gen_ai."
+"""Events of the OTel GenAI conventions, old (one message each) and new (a whole call)."""
+
+
+def as_span(record: LogRecord) -> Span | None:
+    """A span that holds nothing but what the record says; None when the record cannot say anything of a span.
+
+    Its start is the record's time, so that several records of one span keep their order.
+    """
+    name = _name(record)
+    if not record.trace_id or not record.span_id or not name:
+        return None
+    attributes = dict(record.attributes)
+    if name.startswith(_GENAI):
+        attributes.setdefault("gen_ai.operation.name", "chat")
+    body = record.body if isinstance(record.body, dict) else {}
+    return Span(
+        tenant=record.tenant,
+        trace_id=record.trace_id,
+        span_id=record.span_id,
+        parent_span_id="",
+        name=name,
+        kind=0,
+        start_ns=record.time_ns,
+        end_ns=record.time_ns,
+        attributes=attributes,
+        resource=record.resource,
+        scope=record.scope,
+        events=[SpanEvent(name, record.time_ns, _content(name, record.body, {**record.attributes, **body}))],
+        received_ns=record.received_ns,
+    )
+
+
+def _name(record: LogRecord) -> str:
+    name = record.event_name or record.attributes.get(_LEGACY_NAME) or ""
+    if name or not isinstance(record.body, str):
+        return str(name)
+    return record.body if record.body.startswith(_GENAI) else ""
+
+
+def _content(name: str, body: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+    """An old event may hold its text as the body itself."""
+    if isinstance(body, str) and body != name and name.startswith(_GENAI):
+        attributes.setdefault("content", body)
+    return attributes
