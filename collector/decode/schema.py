@@ -28,6 +28,10 @@ _MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
     "Resource": {"attributes": (1, "repeated bytes")},
     "Scope": {"name": (1, "bytes"), "version": (2, "bytes")},
     "Ids": {"trace_id": (1, "bytes"), "span_id": (2, "bytes")},
+    # a traces request of which only the ids are read
+    "IdsRequest": {"groups": (1, "repeated IdsGroup")},
+    "IdsGroup": {"scopes": (2, "repeated IdsScope")},
+    "IdsScope": {"items": (2, "repeated Ids")},
     "Span": {
         "trace_id": (1, "bytes"),
         "span_id": (2, "bytes"),
@@ -87,4 +91,5 @@ def _class(name: str) -> Any:
 
 
 Request, Resource, Scope, Ids = _class("Request"), _class("Resource"), _class("Scope"), _class("Ids")
+IdsRequest = _class("IdsRequest")
 Span, Event, Link, Status, Log = _class("Span"), _class("Event"), _class("Link"), _class("Status"), _class("Log")
