@@ -7,7 +7,7 @@ execute_tool span: `gen_ai.tool.call.id`, `gen_ai.tool.name`, `approval.decision
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trailhound.canonical import digest
@@ -85,8 +85,12 @@ def _first(given: Mapping[str, Any], *keys: str) -> Any:
     return next((given[key] for key in keys if given.get(key) is not None), None)
 
 
-def add_marks(step: Step, marks: Iterable[ApprovalMark]) -> None:
+def add_marks(step: Step, marks: Sequence[ApprovalMark]) -> None:
     """Requests and answers found in messages. An agent that ends by asking is pending, not done."""
+    asked = {m.request_id: m for m in marks if m.decision == "requested"}
+    for mark in marks:
+        if mark.call_id is None and mark.request_id in asked:  # Vercel answers by the id of the request
+            mark.call_id = asked[mark.request_id].call_id
     made = tuple(
         Approval(
             mark.decision,

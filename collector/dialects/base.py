@@ -54,6 +54,8 @@ class Dialect:
     """Attribute key -> its values -> the kind of step."""
     kind_order: int = 0
     """As `order`, for `kinds`."""
+    names: Mapping[str, KindOf] = field(default_factory=dict)
+    """Span names -> kind, for spans of this dialect without a key that tells; one that ends in a space is a prefix."""
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Fact -> the attribute keys that hold it, most trusted first."""
     flat: Mapping[str, str] = field(default_factory=dict)

@@ -28,7 +28,7 @@ def add_events(seen: Seen, table: KeyTable) -> None:
     """Add the facts that the span's events carry and its attributes do not."""
     for event in seen.span.events:
         if event.name == DETAILS:
-            seen.dialects |= table.gather(event.attributes, seen)
+            table.gather(event.attributes, seen)
         elif event.name in _OLD_ROLES or event.name in _PROMPTS:
             seen.facts.setdefault("event_input", []).append(old_message(event.name, event.attributes))
         elif event.name in _CHOICES:
@@ -53,8 +53,11 @@ def old_message(name: str, body: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def conversation(seen: Seen) -> Conversation:
-    """The conversation of the span, each side from the best place that has it."""
+def conversation(seen: Seen, *, model: bool) -> Conversation:
+    """The conversation of the span, each side from the best place that has it.
+
+    What a model call (`model`) has recorded as plain input and output is read as messages too.
+    """
     facts, flat = seen.facts, seen.flat
     talk = Conversation()
     if "input_messages" in facts:
@@ -65,12 +68,16 @@ def conversation(seen: Seen) -> Conversation:
         hear(talk, facts["event_input"])
     elif "history" in facts:
         hear(talk, facts["history"])
+    elif model:
+        hear(talk, facts.get("input"))
     if "output_messages" in facts:
         say(talk, facts["output_messages"])
     elif "output" in flat:
         say(talk, flattened.messages(flat["output"]))
     elif "event_output" in facts:
         say(talk, facts["event_output"])
+    elif model:
+        say(talk, facts.get("output"))
     return talk
 
 

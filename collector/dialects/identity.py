@@ -37,8 +37,7 @@ DIALECT = Dialect(
             "lmnr.association.properties.user_id",
             "litellm.end_user.id",
         ),
-        "agent": ("gen_ai.agent.name", "agent.name", "agent_name", "lk.agent_name", "lk.agent_label"),
+        "agent": ("gen_ai.agent.name", "agent.name", "lk.agent_name", "lk.agent_label"),
         "agent_id": ("gen_ai.agent.id",),
-        "metadata": ("metadata",),
     },
 )

@@ -53,7 +53,6 @@ def records_tools(scope: str) -> bool:
 
 
 def refine(step: Step, seen: Seen) -> None:
-    facts = seen.facts
     if step.kind == "tool":
         _hand_over(step, seen)
         langchain.unwrap_result(step)
@@ -61,8 +60,8 @@ def refine(step: Step, seen: Seen) -> None:
         _agent(step, seen)
     elif step.kind == "llm":
         _tools(step, seen)
-    if step.agent is None and isinstance(facts.get("metadata"), str):
-        step.agent = langchain.agent_in(facts["metadata"])
+    if step.agent is None:
+        step.agent = _langchain_agent(seen)
 
 
 def _hand_over(step: Step, seen: Seen) -> None:
@@ -77,13 +76,18 @@ def _agent(step: Step, seen: Seen) -> None:
     if step.agent is not None:
         return
     node = facts.get("node")
-    named = langchain.agent_in(facts["metadata"]) if isinstance(facts.get("metadata"), str) else None
+    named = _langchain_agent(seen)
     if isinstance(node, str) or named is not None:
         step.agent = named or node
     elif "input" in facts or "output" in facts:
         step.agent = step.name
     else:
         step.kind = "other"
+
+
+def _langchain_agent(seen: Seen) -> str | None:
+    metadata = seen.span.attributes.get("metadata")
+    return langchain.agent_in(metadata) if isinstance(metadata, str) else None
 
 
 def _tools(step: Step, seen: Seen) -> None:

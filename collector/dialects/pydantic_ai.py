@@ -100,6 +100,7 @@ DIALECT = Dialect(
             "gen_ai.aggregated_usage.details.reasoning_tokens",
         ),
         "cost": ("operation.cost",),
+        "agent": ("agent_name",),
         "arguments": ("tool_arguments",),
         "result": ("tool_response",),
         "agent_model": ("model_name",),

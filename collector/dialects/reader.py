@@ -11,17 +11,17 @@ from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects import approvals, content, failures, flattened
-from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.base import AGENT, APPROVAL, LLM, OTHER, TOOL, Dialect, KindOf, Seen
 from trailhound.collector.dialects.coerce import money, text, words
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
 from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.collector.dialects.usage import normalise
-from trailhound.model import Kind, Model, Span, Step
+from trailhound.model import Model, Span, Step
 
 _REMOTE = 0x300
 """OTLP span flags: bit 8 says that bit 9 is set on purpose, bit 9 that the parent is in another process."""
-_TOOL_NAME_FRAMES = ("execute_tool ", "running tool: ", "tools/call ", "tool ")
+_TOOL_NAME_FRAMES = ("execute_tool ", "running tool: ", "MCP send tools/call ", "tools/call ", "tool ")
 """What instrumentations put before a tool's name when they name its span."""
 
 
@@ -47,7 +47,8 @@ class Reader:
         seen = self.table.see(span)
         content.add_events(seen, self.table)
         origin = self._origins.of(span.resource)
-        step = _start(span, seen, origin.service)
+        kind = seen.facts.get("kind") or self.table.kind_by_name(seen.dialects, span.name) or _guess(span, seen.facts)
+        step = _start(span, kind, origin.service)
         step.dialects = self.table.names(seen.dialects)
         step.records_tools = self.table.records_tools(seen.dialects, span.scope.name)
         identify(step, seen, origin, task)
@@ -59,14 +60,13 @@ class Reader:
         return step
 
 
-def _start(span: Span, seen: Seen, service: str) -> Step:
-    kind, container = _kind(span, seen)
+def _start(span: Span, kind: KindOf, service: str) -> Step:
     step = Step(
         span.tenant,
         span.trace_id,
         span.span_id,
         span.parent_span_id,
-        kind,
+        kind[0],
         span.name,
         span.start_ns,
         span.end_ns,
@@ -74,7 +74,7 @@ def _start(span: Span, seen: Seen, service: str) -> Step:
         service,
         span.received_ns,
     )
-    step.container = container
+    step.container = kind[1]
     step.instrumentation = span.scope.name
     step.remote_parent = span.flags & _REMOTE == _REMOTE
     step.truncated = span.dropped > 0
@@ -83,18 +83,15 @@ def _start(span: Span, seen: Seen, service: str) -> Step:
     return step
 
 
-def _kind(span: Span, seen: Seen) -> tuple[Kind, bool]:
-    facts = seen.facts
-    found: tuple[Kind, bool] | None = facts.get("kind")
-    if found is not None:
-        return found
+def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
+    """The kind of a span that does not say: by what it carries."""
     if span.name == approvals.NAME:
-        return "approval", False
+        return APPROVAL
     if "tool_name" in facts:
-        return "tool", False
-    if "input_tokens" in facts or "output_tokens" in facts:  # usage without a kind: a model call, or the sum of several
-        return ("agent", True) if "agent" in facts else ("llm", False)
-    return "other", False
+        return TOOL
+    if "input_tokens" in facts or "output_tokens" in facts:  # a model call, or the sum of several
+        return AGENT if "agent" in facts else LLM
+    return OTHER
 
 
 def _fill(step: Step, seen: Seen) -> None:
@@ -109,9 +106,9 @@ def _fill(step: Step, seen: Seen) -> None:
         step.price_source = None if step.cost_usd is None else "span"
     if step.kind == "tool":
         _fill_tool(step, seen)
-    elif step.kind == "llm" or step.container:
+    elif step.kind in ("llm", "agent"):
         _fill_talk(step, seen)
-    else:
+    elif not step.container:
         step.input, step.output = facts.get("input", facts.get("query")), facts.get("output", facts.get("documents"))
 
 
@@ -137,15 +134,14 @@ def bare_name(span_name: str) -> str:
 def _fill_talk(step: Step, seen: Seen) -> None:
     """Question, answer, system prompt and tool calls of a model call, or question and answer of a container."""
     facts = seen.facts
-    talk = content.conversation(seen)
+    talk = content.conversation(seen, model=step.kind == "llm")
     if step.kind == "llm":
         step.tool_requests, step.tool_responses = tuple(talk.requests), tuple(talk.responses)
         step.tool_definitions = _shared(facts.get("tool_definitions"))
         step.finish_reasons = words(facts.get("finish_reasons")) or tuple(talk.finish_reasons)
         step.response_id = text(facts.get("response_id"))
     step.system_prompt = talk.system if facts.get("system") is None else system_text(facts["system"])
-    if step.kind in ("llm", "agent"):
-        step.input, step.output = content.question(talk, facts), content.answer(talk, facts)
+    step.input, step.output = content.question(talk, facts), content.answer(talk, facts)
     if talk.marks:
         approvals.add_marks(step, talk.marks)
 

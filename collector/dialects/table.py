@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trailhound.collector.dialects.base import Dialect, Refine, Seen
+from trailhound.collector.dialects.base import Dialect, KindOf, Refine, Seen
 from trailhound.collector.dialects.coerce import REDACTED
 from trailhound.model import Span
 
@@ -28,6 +28,8 @@ class Key:
     """Among the keys of the same fact the lowest wins."""
     values: Mapping[str, Any] | None = None
     """For a key that tells the kind: value -> kind."""
+    only: int = 0
+    """The dialects whose scope a span must have for the key to count: a key without a dot may be anybody's."""
     flat: str = ""
     place: tuple[int, str] = (0, "")
 
@@ -53,13 +55,13 @@ class KeyTable:
         bits = self._scopes.get(span.scope.name)
         if bits is None:
             bits = self._learn_scope(span.scope.name)
-        bits |= self.gather(span.attributes, seen)
         seen.dialects = bits
+        self.gather(span.attributes, seen)
         return seen
 
-    def gather(self, attributes: Mapping[str, Any], seen: Seen) -> int:
-        """Add the facts of `attributes` that are not known yet to `seen`; returns the dialects that the keys tell."""
-        known, facts, bits = self._keys, seen.facts, 0
+    def gather(self, attributes: Mapping[str, Any], seen: Seen) -> None:
+        """Add to `seen` the facts of `attributes` that are not known yet, and the dialects that the keys tell."""
+        known, facts, bits, scope = self._keys, seen.facts, 0, seen.dialects
         ranks: dict[str, int] = {}
         for name, value in attributes.items():
             key = known.get(name)
@@ -73,13 +75,13 @@ class KeyTable:
                 continue
             if key.values is not None:
                 value = key.values.get(value) if value.__class__ is str else None
-            if value is None or (value.__class__ is str and _empty(value)):
+            if value is None or (value.__class__ is str and _empty(value)) or (key.only and not key.only & scope):
                 continue
             if fact in facts and ranks.get(fact, -1) <= key.rank:
                 continue
             facts[fact] = value
             ranks[fact] = key.rank
-        return bits
+        seen.dialects |= bits
 
     def names(self, bits: int) -> tuple[str, ...]:
         """Names of the dialects in a bit mask, in order."""
@@ -94,6 +96,15 @@ class KeyTable:
             found = [d.refine for d in self._dialects if d.refine is not None and self._bits[d.name] & bits]
             self._refiners[bits] = found
         return found
+
+    def kind_by_name(self, bits: int, name: str) -> KindOf | None:
+        """What a dialect in `bits` says of a span named `name`."""
+        for dialect in self._dialects:
+            if dialect.names and self._bits[dialect.name] & bits:
+                for known, kind in dialect.names.items():
+                    if name == known or (known.endswith(" ") and name.startswith(known)):
+                        return kind
+        return None
 
     def records_tools(self, bits: int, scope: str) -> bool:
         """Whether a dialect in `bits` says that the instrumentation `scope` gives every tool a span."""
@@ -118,13 +129,16 @@ class KeyTable:
             return Key(bits, "kind", rank, values)
         if name in self._ranks:
             fact, rank = self._ranks[name]
-            return Key(bits, fact, rank)
+            return Key(bits, fact, rank, only=0 if "." in name else self._owners(name))
         for prefix, flat in self._flat.items():
             if name.startswith(prefix):
                 index, _, rest = name[len(prefix) :].partition(".")
                 if index.isascii() and index.isdecimal() and len(index) <= 5 and int(index) <= MAX_INDEX:
                     return Key(bits, flat=flat, place=(int(index), rest))
         return Key(bits)
+
+    def _owners(self, name: str) -> int:
+        return sum(self._bits[d.name] for d in self._dialects if any(name in keys for keys in d.fields.values()))
 
     def _learn_scope(self, scope: str) -> int:
         if len(self._scopes) >= _MEMO_SIZE:

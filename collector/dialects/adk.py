@@ -1,0 +1,79 @@
+"""Google ADK: OTel GenAI since its schema 2; before that its own keys with whole requests and responses as JSON.
+
+google-adk 2.13 (schema 2, default) and 1.x (schema 1, supported to 2027-03). `{}` stands for content that was not
+captured. Parallel calls add a span for their merged result, which is no call. A call that needs confirmation gets a
+span whose result says so, and one more when it is confirmed or rejected.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.canonical import parse_json
+from trailhound.collector.dialects.base import AGENT, CHAIN, LLM, Dialect, Seen
+from trailhound.model import Step
+
+MERGED = "(merged tools)"
+_WAITS, _REJECTED = "requires confirmation", "call is rejected"
+"""In `error` of the result, google-adk 2.13 `functions.py`."""
+
+
+def refine(step: Step, seen: Seen) -> None:
+    if step.kind == "tool":
+        _tool(step)
+    elif step.kind == "llm":
+        _reasoning(step)
+        if step.system_prompt is None:
+            step.system_prompt = _system(seen.span.attributes.get("gcp.vertex.agent.llm_request"))
+    elif step.kind == "agent" and step.agent is None and step.name.startswith("agent_run ["):
+        step.agent = step.name.removeprefix("agent_run [").removesuffix("]")
+
+
+def _tool(step: Step) -> None:
+    tool = step.tool
+    if tool is None:
+        return
+    if tool.name == MERGED:
+        step.kind, step.tool = "other", None
+        return
+    tool.result = None if tool.result == {} else tool.result
+    said = tool.result.get("error") if isinstance(tool.result, dict) else None
+    if isinstance(said, str) and _WAITS in said:
+        step.status, step.error = "pending", None
+    elif isinstance(said, str) and _REJECTED in said:
+        step.status = "denied"
+
+
+def _reasoning(step: Step) -> None:
+    """ADK adds reasoning to the output. Gemini leaves it out, but other providers, called through LiteLLM, do not."""
+    usage, model = step.usage, step.model
+    name = model.request if model is not None else None
+    if usage is None or not usage.reasoning_tokens or not usage.output_tokens or name is None:
+        return
+    through_litellm = "/" in name and not name.startswith(("projects/", "models/", "publishers/"))
+    if through_litellm and usage.output_tokens >= 2 * usage.reasoning_tokens:
+        usage.output_tokens -= usage.reasoning_tokens
+
+
+def _system(request: Any) -> Any:
+    """The system instruction in `gcp.vertex.agent.llm_request`."""
+    parsed = parse_json(request)
+    config = parsed.get("config") if isinstance(parsed, dict) else None
+    return config.get("system_instruction") if isinstance(config, dict) else None
+
+
+DIALECT = Dialect(
+    name="google-adk",
+    order=50,
+    keys=("gcp.vertex.agent.",),
+    scopes=("gcp.vertex.agent",),
+    names={"call_llm": LLM, "invocation": CHAIN, "agent_run ": AGENT},
+    fields={
+        "arguments": ("gcp.vertex.agent.tool_call_args",),
+        "result": ("gcp.vertex.agent.tool_response",),
+        "input_messages": ("gcp.vertex.agent.llm_request",),
+        "output_messages": ("gcp.vertex.agent.llm_response",),
+    },
+    records_tools=lambda scope: True,
+    refine=refine,
+)

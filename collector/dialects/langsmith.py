@@ -1,0 +1,78 @@
+"""LangSmith's OTel exporter: run types, whole runs as JSON in `gen_ai.prompt` and `gen_ai.completion`.
+
+langsmith 0.15. `langsmith.trace.session_*` is the project, no conversation. Token details are a Python repr or sit in the
+run's `usage_metadata`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.collector.dialects import langchain
+from trailhound.collector.dialects.base import CHAIN, EMBEDDING, LLM, OTHER, RETRIEVAL, TOOL, Dialect, Seen
+from trailhound.collector.dialects.coerce import literal, whole
+from trailhound.collector.dialects.toolcalls import tool_call
+from trailhound.model import Step
+
+
+def refine(step: Step, seen: Seen) -> None:
+    facts = seen.facts
+    tool = step.tool
+    if step.kind == "tool" and tool is not None:
+        given = tool.arguments
+        if isinstance(given, dict) and given.keys() == {"input"}:
+            tool = tool_call(tool.name, tool.call_id, literal(given["input"]), tool.result)
+        tool.result = None if tool.result == {} else tool.result
+        step.tool = tool
+        langchain.unwrap_result(step)
+    if step.usage is not None:
+        _details(step, facts)
+
+
+def _details(step: Step, facts: dict[str, Any]) -> None:
+    """Cached and reasoning tokens, which have no attribute of their own."""
+    usage = step.usage
+    whole_run = literal(facts.get("ls_usage"))
+    given, made = literal(facts.get("ls_input_details")), literal(facts.get("ls_output_details"))
+    if isinstance(whole_run, dict):
+        given = given or whole_run.get("input_token_details")
+        made = made or whole_run.get("output_token_details")
+    if usage is None:
+        return
+    if isinstance(given, dict) and usage.cache_read_tokens is None:
+        usage.cache_read_tokens, usage.cache_write_tokens = (
+            whole(given.get("cache_read")),
+            whole(given.get("cache_creation")),
+        )
+    if isinstance(made, dict) and usage.reasoning_tokens is None:
+        usage.reasoning_tokens = whole(made.get("reasoning"))
+
+
+DIALECT = Dialect(
+    name="langsmith",
+    order=75,
+    keys=("langsmith.",),
+    scopes=("langsmith",),
+    kinds={
+        "langsmith.span.kind": {
+            "llm": LLM,
+            "tool": TOOL,
+            "chain": CHAIN,
+            "retriever": RETRIEVAL,
+            "embedding": EMBEDDING,
+            "prompt": OTHER,
+            "parser": OTHER,
+        }
+    },
+    kind_order=35,
+    fields={
+        "agent": ("langsmith.metadata.lc_agent_name",),
+        "input": ("gen_ai.prompt",),
+        "output": ("gen_ai.completion",),
+        "ls_usage": ("langsmith.metadata.usage_metadata",),
+        "ls_input_details": ("gen_ai.usage.input_token_details",),
+        "ls_output_details": ("gen_ai.usage.output_token_details",),
+    },
+    records_tools=lambda scope: True,
+    refine=refine,
+)

@@ -1,0 +1,78 @@
+"""Strands Agents: arguments, results and interrupts in span events; the agent span's usage is a running total.
+
+strands-agents 1.62. By default content is in events of the old OTel convention with Bedrock parts as JSON text. The usage
+of an agent span adds up over the life of the Agent object, so it says nothing about one run and is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.canonical import digest
+from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.toolcalls import plain, tool_call
+from trailhound.model import Approval, Step
+
+_FRAMEWORK = "strands-agents"
+_BEFORE_TOOL = "before_tool_call"
+"""An interrupt's id is `v1:before_tool_call:<tool use id>:<uuid>` when it was raised for a tool call."""
+
+
+def refine(step: Step, seen: Seen) -> None:
+    if step.model is not None and step.model.provider == _FRAMEWORK:
+        step.model.provider = None  # the provider follows from the model's name
+    if step.kind == "tool":
+        _tool(step, seen.facts)
+    elif step.kind == "agent":
+        step.usage = None
+        _interrupt(step, seen)
+
+
+def _tool(step: Step, facts: dict[str, Any]) -> None:
+    tool = step.tool
+    asked, answered = facts.get("event_input"), facts.get("event_output")
+    if tool is None:
+        return
+    if tool.arguments is None and asked:
+        step.tool = tool = tool_call(tool.name, tool.call_id, asked[0].get("content"), tool.result)
+    if tool.result is None and answered:
+        tool.result = plain(answered[0].get("content"))
+    if step.error is not None and step.error.message is None and isinstance(tool.result, str):
+        step.error.message = tool.result
+
+
+def _interrupt(step: Step, seen: Seen) -> None:
+    for event in seen.span.events:
+        if event.name == "gen_ai.choice" and event.attributes.get("finish_reason") == "interrupt":
+            raised = literal(event.attributes.get("message"))
+            step.status, step.output = "pending", None
+            step.approvals += tuple(
+                _request(step, item) for item in (raised if isinstance(raised, list) else []) if isinstance(item, dict)
+            )
+
+
+def _request(step: Step, item: dict[str, Any]) -> Approval:
+    parts = str(item.get("id", "")).split(":")
+    reason = item.get("reason")
+    arguments = reason.get("args") if isinstance(reason, dict) else None
+    return Approval(
+        "requested",
+        call_id=parts[2] if len(parts) > 2 and parts[1] == _BEFORE_TOOL else None,
+        arguments_hash=digest(arguments) if isinstance(arguments, dict) else None,
+        decided_ns=step.end_ns,
+        source="strands.interrupt",
+        service=step.service,
+        trace_id=step.trace_id,
+        span_id=step.span_id,
+    )
+
+
+DIALECT = Dialect(
+    name="strands",
+    order=55,
+    scopes=("strands.telemetry.tracer", "strands."),
+    keys=("event_loop.cycle_id",),
+    records_tools=lambda scope: True,
+    refine=refine,
+)
