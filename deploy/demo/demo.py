@@ -37,10 +37,10 @@ RECORDINGS = (
     Recording("grpc", "pydantic_ai_v5/loop", "pydantic-ai looks the same order up five times"),
     Recording("http", "openai_agents_traceloop/pingpong", "an OpenAI agent goes to and fro between two tools"),
     Recording("grpc", "agent_framework_native/no_approval", "a Microsoft agent pays a refund that nobody approved"),
-    Recording("http", "langgraph_openinference/approval_granted", "a LangGraph agent pays one that a person approved"),
+    Recording("http", "agent_framework_native/approval_granted", "another waits for a person, and pays when told to"),
     Recording("grpc", "openai_agents_traceloop/budget", "an OpenAI agent takes 12 turns and 482,000 tokens"),
     Recording("http", "openai_v2_experimental/loop", "a bare OpenAI client loops, without a single tool span"),
-    Recording("grpc", "langgraph_traceloop/crash", "a LangGraph agent is killed while it deletes records"),
+    Recording("grpc", "langgraph_openinference/crash", "a LangGraph agent is killed while it deletes records"),
 )
 EXPECTED = {"loop", "cycle", "approval", "budget", "unfinished"}
 """Rules that must have spoken at the end, else the demo has failed."""
