@@ -100,9 +100,10 @@ class Pump:
             if block.position_after > self._start.judged:
                 self._unmute()
             self._take(block)
+            self._tell()  # after each block, as a replay does: what shows only for a while shows and ends there too
         if not blocks:
             self._idle()
-        self._tell()
+            self._tell()
         return bool(blocks)
 
     def _take(self, block: Block) -> None:
@@ -214,7 +215,7 @@ class Pump:
                 self._listener.closed(live.steps())
             else:
                 self._open[key] = None
-        self._unsaved.add(closed, changes.findings)
+        self._unsaved.add([*closed, *(live.run for live in changes.joined)], changes.findings)
         if self._open and self.advanced_ns >= self._open_told_ns + OPEN_EVERY_NS:
             live_runs = [self._watch.runs[key].run for key in self._open if key in self._watch.runs]
             self._unsaved.add(live_runs, ())

@@ -10,7 +10,8 @@ from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.life import outlook
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.scopes import WiderScopes
-from trailhound.collector.assemble.traces import TraceRuns
+from trailhound.collector.assemble.stitch import Stitcher
+from trailhound.collector.assemble.traces import TraceRuns, together
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_log
 from trailhound.config import Config
@@ -56,6 +57,8 @@ class Changes:
 
     runs: list[LiveRun] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    joined: list[LiveRun] = field(default_factory=list)
+    """Runs that are no more, because their traces turned out to be part of another run."""
 
 
 class Watch:
@@ -69,6 +72,7 @@ class Watch:
         self.runs: dict[Key, LiveRun] = {}
         self._metrics = metrics
         self._traces: dict[Key, TraceRuns] = {}
+        self._stitcher = Stitcher(config.runs.join)
         self._approvals = ApprovalIndex(config.approvals)
         self._wider = WiderScopes(self.rules)
         self._dirty: dict[Key, LiveRun] = {}
@@ -105,7 +109,7 @@ class Watch:
         known = trace.known(step.span_id)
         if known is None:
             fed.new.append((received, step))
-            changed = trace.add(step)
+            changed = self._place(trace, step)
         else:
             fed.duplicate += 1
             if step.end_ns <= known[1].end_ns:
@@ -114,6 +118,28 @@ class Watch:
             changed = trace.replace(step)
         for run in changed:
             self._touch(run)
+
+    def _place(self, trace: TraceRuns, step: Step) -> list[LiveRun]:
+        """Add a new step where it belongs; returns the runs that changed."""
+        before = trace.identity
+        changed = trace.add(step)
+        affected = self._stitcher.learn(step)
+        if trace.identity != before:
+            affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
+        return changed + self._regroup(affected) if affected else changed
+
+    def _regroup(self, affected: set[Key]) -> list[LiveRun]:
+        """Let the traces that are joined share the home of the one that starts first; returns the runs that changed."""
+        changed: list[LiveRun] = []
+        seen: set[Key] = set()
+        for key in affected & self._traces.keys():
+            if key not in seen:
+                group = together(self._stitcher, self._traces, key)
+                seen.update(trace.key for trace in group)
+                home = min(group, key=lambda trace: (trace.start_ns, trace.trace_id)).home
+                for trace in group:
+                    changed += trace.move(home)
+        return changed
 
     def _overhear(self, record: Record) -> None:
         """Join log records with the spans that they belong to."""
@@ -138,8 +164,8 @@ class Watch:
             step = read(span, self.config.runs.task)
             trace = self._trace(step.tenant, step.trace_id)
             if trace.known(step.span_id) is None:
-                for run in trace.add(step):
-                    self._dirty[_key(run)] = run
+                for run in self._place(trace, step):
+                    self.runs[_key(run)] = self._dirty[_key(run)] = run
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
         run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules)
@@ -152,7 +178,7 @@ class Watch:
         if run.run.status not in ("open", "waiting"):
             self.counts.late += 1
             run.run.status, run.run.status_reason = "open", "late_span"
-        self._dirty[_key(run)] = run
+        self.runs[_key(run)] = self._dirty[_key(run)] = run
 
     # ------------------------------------------------------------ time
 
@@ -205,7 +231,8 @@ class Watch:
         for trace_id in run.run.trace_ids:
             trace = self._traces.get((run.run.tenant, trace_id))
             if trace is not None and not any(_key(r) in self.runs for r in trace.runs):
-                del self._traces[run.run.tenant, trace_id]
+                del self._traces[trace.key]
+                self._stitcher.forget(trace.key)
         for finding_id in self._by_run.pop(key, ()):
             self._told.pop(finding_id, None)
 
@@ -217,7 +244,12 @@ class Watch:
 
     def _settle_all(self) -> None:
         for run in self._dirty.values():
-            if run.run.status in ("open", "waiting"):
+            if not run.has_steps:
+                self.runs.pop(_key(run), None)
+                self._wider.settle(run, run.take_news())
+                self._wider.forget(run)
+                run.empty()
+            elif run.run.status in ("open", "waiting"):
                 self._settle(run)
 
     def _settle(self, run: LiveRun) -> None:
@@ -246,9 +278,10 @@ class Watch:
     def changes(self) -> Changes:
         """Settle what changed since the last call and return it."""
         self._settle_all()
-        changes = Changes(runs=list(self._dirty.values()))
-        for run in changes.runs:
-            changes.findings += self._news(_key(run), [*run.findings])
+        changes = Changes()
+        for key, run in self._dirty.items():
+            (changes.runs if run.has_steps else changes.joined).append(run)
+            changes.findings += self._news(key, run.findings)
         for scope_key, findings in self._wider.take_findings():
             changes.findings += self._news(scope_key, findings)
         self._dirty = {}

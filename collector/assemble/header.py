@@ -46,6 +46,9 @@ class Header:
         self.task: First[str] = First()
         self.root: First[Step] = First()
         """The root that starts first; the root of a run is a step whose parent is none or in another process."""
+        self.last_root: Last[Step] = Last()
+        """The root that starts last: how it ends is how the run ends."""
+        self._traces: dict[str, int] = {}
         self._agent: First[str] = First()
         self._named_agent: First[str] = First()
         self._agents: dict[str, Order] = {}
@@ -60,6 +63,7 @@ class Header:
     def add(self, step: Step, agent: str | None) -> None:
         """Take a step; `agent` is the name that it carries itself, not one that it inherits."""
         order = step.order
+        self._traces[step.trace_id] = min(step.start_ns, self._traces.get(step.trace_id, step.start_ns))
         self.service.offer(order, step.service)
         self.service_version.offer(order, step.service_version)
         self.environment.offer(order, step.environment)
@@ -68,6 +72,7 @@ class Header:
         self.task.offer(order, step.task)
         if not step.parent_span_id or step.remote_parent:
             self.root.offer(order, step)
+            self.last_root.offer(order, step)
         if agent is not None:
             (self._agent if step.kind == "agent" else self._named_agent).offer(order, agent)
             self._agents[agent] = min(order, self._agents.get(agent, order))
@@ -80,20 +85,24 @@ class Header:
         self.ended_ns = max(self.ended_ns, step.end_ns)
         self.last_received_ns = max(self.last_received_ns, step.received_ns)
 
+    def trace_ids(self) -> list[str]:
+        """The run's traces in order of their start."""
+        return sorted(self._traces, key=lambda trace: (self._traces[trace], trace))
+
     @property
     def failed(self) -> bool:
         """Whether the root ended in error, or ended well without an answer after a model call that failed.
 
         Some instrumentations set the error on an inner span only and leave the root unset or OK.
         """
-        root, last = self.root.value, self._last_model.value
+        root, last = self.last_root.value, self._last_model.value
         if root is None or root.status == "error":
             return root is not None
         return root.output is None and last is not None and last.status == "error"
 
     def write(self, run: Run) -> None:
         """Bring `run` up to date."""
-        root = self.root.value
+        root, last_root = self.root.value, self.last_root.value
         run.service = self.service.value or ""
         run.service_version, run.environment = self.service_version.value, self.environment.value
         run.session_id, run.user_id, run.task = self.session_id.value, self.user_id.value, self.task.value
@@ -102,4 +111,5 @@ class Header:
         run.dialects = sorted(self._dialects)
         run.started_ns, run.ended_ns = self.started_ns, self.ended_ns
         run.input = root.input if root is not None and root.input is not None else self._input.value
-        run.output = root.output if root is not None and root.output is not None else self._output.value
+        answered = last_root is not None and last_root.output is not None
+        run.output = last_root.output if last_root is not None and answered else self._output.value

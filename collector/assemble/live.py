@@ -24,6 +24,16 @@ class News:
     evidence: list[Step] = field(default_factory=list)
 
 
+class Tree:
+    """The spans of one trace in a run."""
+
+    __slots__ = ("accounting", "lineage")
+
+    def __init__(self) -> None:
+        self.lineage = Lineage()
+        self.accounting = Accounting(self.lineage)
+
+
 class LiveRun:
     """A trajectory under construction. Work per span does not grow with the run, whatever the order of arrival."""
 
@@ -38,8 +48,10 @@ class LiveRun:
         self._clear()
 
     def _clear(self) -> None:
-        self._lineage = Lineage()
-        self._accounting = Accounting(self._lineage)
+        self._trees: dict[str, Tree] = {}
+        """By trace id; nearly always one."""
+        self._shared = False
+        """Whether several traces make up the run: their topmost steps then share one scope."""
         self._calls = Calls()
         self._header = Header()
         self._totals = RunningTotals()
@@ -55,35 +67,40 @@ class LiveRun:
 
     def add(self, step: Step) -> None:
         """Take a step with a new span id."""
+        if step.trace_id not in self._trees:
+            if len(self._trees) == 1:
+                self._share()
+            self._trees[step.trace_id] = Tree()
         if step.agent is None:
             self._agentless.add(step.span_id)
-        self._lineage.add(step)
-        self._join_scopes(step)
-        self._count(step)
+        tree = self._trees[step.trace_id]
+        tree.lineage.add(step)
+        self._join_scopes(tree.lineage, step)
+        self._count(tree, step)
+
+    def _share(self) -> None:
+        """A second trace joins: what stood at the top of the first is now one of several tops."""
+        steps = self.release()
+        self._shared = True
+        for step in steps:
+            self.add(step)
 
     def replace(self, step: Step) -> None:
         """Take a later report of a known span."""
-        old = self._lineage.steps[step.span_id]
+        tree = self._trees[step.trace_id]
+        old = tree.lineage.steps[step.span_id]
         if (old.parent_span_id, old.kind) != (step.parent_span_id, step.kind):
-            self.rebuild([*(s for s in self._lineage.steps.values() if s is not old), step])
+            self.rebuild([*(s for s in self.release() if s is not old), step])
             return
         self._leave(old)
         self._pending.pop(old.span_id, None)
-        step.scope_id, step.agent = old.scope_id, step.agent or old.agent
+        if step.agent is not None:
+            self._agentless.discard(step.span_id)
+        step.scope_id, step.agent, step.approval = old.scope_id, step.agent or old.agent, old.approval
         members = self._members.get(old.scope_id, [])
         members[:] = [step if s is old else s for s in members]
-        self._lineage.swap(step)
-        self._count(step)
-
-    def hear(self, said: Step) -> bool:
-        """Take what a log record says about a tool call, by its id; False when no span here has that call."""
-        if said.approvals:
-            self._evidence.append(said)
-        filled = self._calls.hear(said)
-        if filled is not None and _judged(filled):
-            self._judge.put(filled)
-            self._news[id(filled)] = (filled, True)
-        return filled is not None or bool(said.approvals)
+        tree.lineage.swap(step)
+        self._count(tree, step)
 
     def rebuild(self, steps: Iterable[Step]) -> None:
         """Start over from exactly these steps; for the rare change that undoes what was built on it."""
@@ -96,12 +113,30 @@ class LiveRun:
         """Give all spans' steps back as they were read, and forget them."""
         for step in self.steps():
             self._leave(step)
-        steps = list(self._lineage.steps.values())
+        steps = self._spans()
         for step in steps:
             step.counted, step.scope_id, step.approval = True, "", None
             step.agent = None if step.span_id in self._agentless else step.agent
         self._clear()
         return steps
+
+    def take_out(self, trace_id: str) -> list[Step]:
+        """Give the steps of one trace back, and go on without them."""
+        steps = self.release()
+        for step in steps:
+            if step.trace_id != trace_id:
+                self.add(step)
+        return [s for s in steps if s.trace_id == trace_id]
+
+    def hear(self, said: Step) -> bool:
+        """Take what a log record says about a tool call, by its id; False when no span here has that call."""
+        if said.approvals:
+            self._evidence.append(said)
+        filled = self._calls.hear(said)
+        if filled is not None and _judged(filled):
+            self._judge.put(filled)
+            self._news[id(filled)] = (filled, True)
+        return filled is not None or bool(said.approvals)
 
     def approve(self, step: Step, verdict: ApprovalVerdict | None) -> None:
         """Set what the approvals index says of a call; the rules look at it again."""
@@ -110,23 +145,28 @@ class LiveRun:
             if _judged(step):
                 self._judge.put(step)
 
-    def _join_scopes(self, step: Step) -> None:
-        own = self._members.get(step.span_id)
-        if own is not None and step.kind == "agent":
+    def _join_scopes(self, lineage: Lineage, step: Step) -> None:
+        own = self._members.get(step.span_id, [])
+        if step.kind == "agent":
             for member in own:
                 self._name_agent(member, step.agent)
-        elif own is not None and (scope := self._lineage.scope(step.span_id)) != step.span_id:
+        if own and (scope := self._label(lineage, lineage.scope(step.span_id))) != step.span_id:
             del self._members[step.span_id]
             for member in own:
-                self._enter_scope(member, scope)
+                self._enter_scope(lineage, member, scope)
                 if _judged(member):
                     self._judge.put(member)
-        self._enter_scope(step, self._lineage.scope_of(step))
+        self._enter_scope(lineage, step, self._label(lineage, lineage.scope_of(step)))
 
-    def _enter_scope(self, step: Step, scope: str) -> None:
+    def _label(self, lineage: Lineage, top: str) -> str:
+        """The scope's name. In a run of several traces all that has no parent is the run's own agent's: `""`."""
+        step = lineage.steps.get(top) if self._shared else None
+        return "" if step is not None and not step.parent_span_id else top
+
+    def _enter_scope(self, lineage: Lineage, step: Step, scope: str) -> None:
         step.scope_id = scope
         self._members.setdefault(scope, []).append(step)
-        agent = self._lineage.steps.get(scope)
+        agent = lineage.steps.get(lineage.scope_of(step))
         if agent is not None and agent.kind == "agent" and agent is not step:
             self._name_agent(step, agent.agent)
         for call in self._calls.of(step):
@@ -142,8 +182,8 @@ class LiveRun:
                 if _judged(each):
                     self._news[id(each)] = (each, True)  # the session's rules follow each agent by its name
 
-    def _count(self, step: Step) -> None:
-        for other in self._accounting.add(step):
+    def _count(self, tree: Tree, step: Step) -> None:
+        for other in tree.accounting.add(step):
             if other is not step:
                 self._leave(other, counted=not other.counted)
                 self._enter(other)
@@ -191,19 +231,23 @@ class LiveRun:
         if step.tool is not None:
             key = step.tool.call_id if step.tool.call_id is not None else step.tool.arguments_hash
             return (step.tool.name, key) in self._executed
-        root = self._header.root.value
+        root = self._header.last_root.value
         return root is not None and root.start_ns > step.start_ns and root.status != "pending"
 
     # ------------------------------------------------------------ what it is
 
     def signs(self) -> Signs:
-        root = self._header.root.value
+        root = self._header.last_root.value
         return Signs(
-            root_ended=root is not None and root.end_ns > 0,
+            root_ended=root is not None and root.end_ns > 0 and not self._asks(root),
             root_failed=root is not None and self._header.failed,
             paused=any(not self._taken_up(s) for s in self._pending.values()),
             last_received_ns=self._header.last_received_ns,
         )
+
+    def _asks(self, root: Step) -> bool:
+        """Whether a bare model call at the top asked for a tool: the client will go on, most likely in another trace."""
+        return root.kind == "llm" and any(call.status == "open" for call in self._calls.of(root))
 
     @property
     def session_id(self) -> str | None:
@@ -211,7 +255,7 @@ class LiveRun:
 
     @property
     def has_steps(self) -> bool:
-        return bool(self._lineage.steps)
+        return bool(self._trees)
 
     def take_news(self) -> News:
         """What changed since the last call."""
@@ -238,16 +282,31 @@ class LiveRun:
         self.findings = self._judge.close(self.run)
         return self.findings
 
+    def empty(self) -> None:
+        """All its traces went to another run: nothing is left to say."""
+        self.findings = []
+        self.run.trace_ids, self.run.status, self.run.status_reason = [], "completed", "joined"
+
     def _write_header(self) -> None:
         self._header.write(self.run)
-        self.run.totals = self._totals.read(len(self._lineage.steps) + len(self._calls.synthetic))
+        self.run.trace_ids = self._header.trace_ids()
+        spans = sum(len(tree.lineage.steps) for tree in self._trees.values())
+        self.run.totals = self._totals.read(spans + len(self._calls.synthetic))
 
     def steps(self) -> list[Step]:
         """All steps in order, synthetic calls included."""
-        return sorted([*self._lineage.steps.values(), *self._calls.synthetic.values()], key=lambda s: s.order)
+        return sorted([*self._spans(), *self._calls.synthetic.values()], key=lambda s: s.order)
 
-    def known(self, span_id: str) -> Step | None:
-        return self._lineage.steps.get(span_id)
+    def _spans(self) -> list[Step]:
+        return [step for tree in self._trees.values() for step in tree.lineage.steps.values()]
+
+    def known(self, trace_id: str, span_id: str) -> Step | None:
+        tree = self._trees.get(trace_id)
+        return None if tree is None else tree.lineage.steps.get(span_id)
+
+    @property
+    def started_ns(self) -> int:
+        return self._header.started_ns
 
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.overheard import Overheard
+from trailhound.collector.assemble.stitch import Stitcher, TraceKey
 from trailhound.model import Step
 
 NewRun = Callable[[str], LiveRun]
@@ -14,23 +15,50 @@ NewRun = Callable[[str], LiveRun]
 
 
 class TraceRuns:
-    """The runs of one trace. Two roots of two sessions in one trace are two runs; all else is one."""
+    """The runs of one trace. Two roots of two sessions in one trace are two runs; all else is one.
+
+    `home` is the run named after the trace; `main` is the run that its spans go to, which is another trace's home when
+    the two were joined.
+    """
 
     def __init__(self, tenant: str, trace_id: str, new_run: NewRun) -> None:
-        self._tenant, self._trace_id, self._new_run = tenant, trace_id, new_run
+        self.tenant, self.trace_id, self._new_run = tenant, trace_id, new_run
         self._sessions: set[str] = set()
+        self._users: set[str] = set()
         self._roots: set[str] = set()
-        self._by_id: dict[str, LiveRun] = {}
+        self._parts: dict[str, LiveRun] = {}
+        """By session: the runs of a divided trace, the first excepted."""
         self._overheard: Overheard | None = None
-        self.main = self._run(None)
+        self.start_ns = 0
+        self.home = new_run(stable_id(tenant, trace_id))
+        self.main = self.home
 
     @property
     def runs(self) -> list[LiveRun]:
-        return list(self._by_id.values())
+        return [self.main, *self._parts.values()]
+
+    @property
+    def key(self) -> TraceKey:
+        return (self.tenant, self.trace_id)
+
+    @property
+    def identity(self) -> tuple[int, int, int]:
+        """Changes when the trace may have to be joined otherwise: with its start, its sessions or its users."""
+        return (self.start_ns, len(self._sessions), len(self._users))
+
+    def may_join(self, other: TraceRuns) -> bool:
+        """Never two sessions, never two users; and a divided trace stays as it is."""
+        if self.divided or other.divided:
+            return False
+        return not _differ(self._sessions, other._sessions) and not _differ(self._users, other._users)
+
+    @property
+    def divided(self) -> bool:
+        return bool(self._parts)
 
     def known(self, span_id: str) -> tuple[LiveRun, Step] | None:
-        for run in self._by_id.values():
-            step = run.known(span_id)
+        for run in self.runs:
+            step = run.known(self.trace_id, span_id)
             if step is not None:
                 return run, step
         return None
@@ -61,31 +89,63 @@ class TraceRuns:
         """Take a new span's step; returns the runs that changed."""
         if self._overheard is not None:
             step = self._overheard.complete(step)
+        self.start_ns = min(step.start_ns, self.start_ns or step.start_ns)
         if step.session_id is not None:
             self._sessions.add(step.session_id)
+        if step.user_id is not None:
+            self._users.add(step.user_id)
         if not step.parent_span_id or step.remote_parent:
             self._roots.add(step.span_id)
         if len(self._sessions) < 2 or len(self._roots) < 2:
             self.main.add(step)
             return [self.main]
-        return self._divide([*(s for run in self.runs for s in run.release()), step])
+        return self._divide([*(s for run in self.runs for s in run.take_out(self.trace_id)), step])
+
+    def move(self, run: LiveRun) -> list[LiveRun]:
+        """Let all spans of the trace go to `run` from now on; returns the runs that changed."""
+        if run is self.main or self.divided:
+            return []
+        left = self.main
+        run.first_segment = min(run.first_segment, left.first_segment)
+        for step in left.take_out(self.trace_id):
+            run.add(step)
+        self.main = run
+        return [left, run]
 
     def _divide(self, steps: list[Step]) -> list[LiveRun]:
         """Distribute all steps anew; the run that starts first keeps the trace's own id."""
-        groups = divide(steps)
-        changed = self.runs
-        for number, (session, members) in enumerate(groups):
-            run = self._run(session if number else None)
+        changed = [*self.runs, self.home]
+        self.main = self.home
+        for number, (session, members) in enumerate(divide(steps)):
+            run = self.home if number == 0 else self._part(session or "")
             for step in members:
                 run.add(step)
             changed.append(run)
         return list({id(run): run for run in changed}.values())
 
-    def _run(self, session: str | None) -> LiveRun:
-        run_id = stable_id(self._tenant, self._trace_id, *([] if session is None else [session]))
-        if run_id not in self._by_id:
-            self._by_id[run_id] = self._new_run(run_id)
-        return self._by_id[run_id]
+    def _part(self, session: str) -> LiveRun:
+        if session not in self._parts:
+            self._parts[session] = self._new_run(stable_id(self.tenant, self.trace_id, session))
+        return self._parts[session]
+
+
+def _differ(ours: set[str], theirs: set[str]) -> bool:
+    return bool(ours and theirs and not ours & theirs)
+
+
+def together(stitcher: Stitcher, traces: Mapping[TraceKey, TraceRuns], start: TraceKey) -> list[TraceRuns]:
+    """The traces that form one run with `start`, itself included: joined, in memory, and allowed to be."""
+    found = {start: traces[start]}
+    waiting = [traces[start]]
+    while waiting:
+        trace = waiting.pop()
+        for join in stitcher.joins(trace.key):
+            for end in (join.first, join.second):
+                other = traces.get(end)
+                if other is not None and end not in found and trace.may_join(other):
+                    found[end] = other
+                    waiting.append(other)
+    return list(found.values())
 
 
 def divide(steps: list[Step]) -> list[tuple[str | None, list[Step]]]:

@@ -1,0 +1,164 @@
+"""Which traces are one run: joined by the ids of their tool calls, by a pause and its resumption, or by a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from trailhound.model import Step
+
+TraceKey = tuple[str, str]
+"""(tenant, trace id)"""
+Order = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Two traces that are one run, and why."""
+
+    first: TraceKey
+    second: TraceKey
+    kind: str
+    """`call_id` or `link`."""
+    evidence: str
+    """The call id, or the span id of the span that links."""
+
+
+_ASKED, _RAN, _GIVEN = 1, 2, 4
+"""What a trace has of a call id: the request, a tool span, the result in a model's input."""
+
+
+class _CallId:
+    """The traces that have a part of one call, but not both ends of it."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts: dict[TraceKey, tuple[int, Order]] = {}
+
+    def ends(self) -> list[tuple[TraceKey, TraceKey]]:
+        """Pairs of traces that this id joins: the asking one with those that ran it and with the first one given it.
+
+        Without a request in sight, the trace that first showed the tool's span (pending) stands for the asking one.
+        An id that several traces ask for is no unique id (some providers count `call_1`, `call_2`): it joins nothing.
+        """
+        by_time = sorted((order, trace, has) for trace, (has, order) in self.parts.items())
+        asked = [(order, trace) for order, trace, has in by_time if has & _ASKED]
+        ran = [(order, trace) for order, trace, has in by_time if has & _RAN]
+        if len(asked) > 1 or not (asked or ran):
+            return []
+        since, first = (asked or ran)[0]
+        given = [(order, trace) for order, trace, has in by_time if has & _GIVEN and order >= since]
+        later = [trace for order, trace in (*ran, *given[:1]) if order >= since and trace != first]
+        return [(first, trace) for trace in dict.fromkeys(later)]
+
+
+class _Local:
+    """The call ids of one trace: those with a loose end, and those that need no other trace."""
+
+    __slots__ = ("closed", "open")
+
+    def __init__(self) -> None:
+        self.open: dict[str, int] = {}
+        self.closed: set[str] = set()
+
+    def has(self, call_id: str, part: int) -> int:
+        """Note a part; returns the parts of the call known so far, 0 when both ends are here."""
+        if call_id in self.closed:
+            return 0
+        parts = self.open.get(call_id, 0) | part
+        if parts & _ASKED and parts != _ASKED:
+            self.closed.add(call_id)
+            self.open.pop(call_id, None)
+            return 0
+        self.open[call_id] = parts
+        return parts
+
+
+class Stitcher:
+    """Keeps the joins between traces up to date. A join is a function of what was seen, whatever came first.
+
+    Only traces of one tenant and one service are joined, and never those of two sessions or two users.
+    """
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self._kinds = frozenset(kinds)
+        self._calls: dict[tuple[str, ...], _CallId] = {}
+        self._local: dict[TraceKey, _Local] = {}
+        self._joins: dict[tuple[str, ...], list[Join]] = {}
+        """By what each join comes from."""
+        self._neighbours: dict[TraceKey, dict[Join, None]] = {}
+        self._sources: dict[TraceKey, set[tuple[str, ...]]] = {}
+
+    def learn(self, step: Step) -> set[TraceKey]:
+        """Take a step; returns the traces whose joins changed."""
+        trace = (step.tenant, step.trace_id)
+        changed: set[TraceKey] = set()
+        if "call_id" in self._kinds:
+            for call_id, part in _parts(step):
+                changed |= self._learn_call(trace, step, call_id, part)
+        if "link" in self._kinds and len(step.links) == 1 and not step.parent_span_id:
+            link = step.links[0]
+            join = Join((step.tenant, link.trace_id), trace, "link", step.span_id)
+            joins = [join] if join.first != join.second else []
+            changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins, trace)
+        return changed
+
+    def _learn_call(self, trace: TraceKey, step: Step, call_id: str, part: int) -> set[TraceKey]:
+        local = self._local.get(trace)
+        if local is None:
+            local = self._local[trace] = _Local()
+        known = local.open.get(call_id, 0)
+        has = local.has(call_id, part)
+        if not has and not known:
+            return set()
+        source = ("call_id", step.tenant, step.service, call_id)
+        entry = self._calls.setdefault(source, _CallId())
+        if has:
+            order = entry.parts[trace][1] if trace in entry.parts else step.order
+            entry.parts[trace] = (has, min(order, step.order))
+        else:
+            entry.parts.pop(trace, None)
+        joins = [Join(first, second, "call_id", call_id) for first, second in entry.ends()]
+        if not entry.parts:
+            del self._calls[source]
+        return self._set(source, joins, trace)
+
+    def _set(self, source: tuple[str, ...], joins: list[Join], trace: TraceKey) -> set[TraceKey]:
+        before = self._joins.get(source, [])
+        if before == joins:
+            return set()
+        for end in (trace, *(end for join in joins for end in (join.first, join.second))):
+            self._sources.setdefault(end, set()).add(source)
+        for join in before:
+            for end in (join.first, join.second):
+                self._neighbours.get(end, {}).pop(join, None)
+        for join in joins:
+            for end in (join.first, join.second):
+                self._neighbours.setdefault(end, {})[join] = None
+        self._joins[source] = joins
+        return {end for join in (*before, *joins) for end in (join.first, join.second)}
+
+    def joins(self, trace: TraceKey) -> list[Join]:
+        """The joins that a trace has part in."""
+        return list(self._neighbours.get(trace, ()))
+
+    def forget(self, trace: TraceKey) -> None:
+        """The trace leaves memory, and with it every join that it has part in."""
+        for source in self._sources.pop(trace, ()):
+            self._set(source, [], trace)
+            self._sources.pop(trace, None)
+            self._joins.pop(source, None)
+            self._calls.pop(source, None)
+        self._neighbours.pop(trace, None)
+        self._local.pop(trace, None)
+
+
+def _parts(step: Step) -> Iterator[tuple[str, int]]:
+    """(call id, part) for every call that the step has to do with."""
+    for part, calls in ((_ASKED, step.tool_requests), (_GIVEN, step.tool_responses)):
+        for call in calls:
+            if call.call_id is not None:
+                yield call.call_id, part
+    if step.kind == "tool" and step.tool is not None and step.tool.call_id is not None:
+        yield step.tool.call_id, _RAN
