@@ -90,6 +90,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
             "agent": settings.agent,
         }
         self._limits = {scope: _limits(limits) for scope, limits in sections.items()}
+        self._durations = tuple(limit for limit in self._limits["trajectory"] if limit[0] == "duration")
         self._watched = {scope: _by_kind(limits, scope) for scope, limits in self._limits.items()}
         self._window_ns = int(settings.agent.window * 1e9)
         self.scopes = tuple(scope for scope, limits in self._limits.items() if limits)
@@ -111,23 +112,16 @@ class Budget(Evaluator[BudgetSettings, Used]):
                 state.report(self._unknown(state, metric, used, limit), step)
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
-        if state.scope != "trajectory":
-            return
-        kept = run.status == "completed"
-        for draft in [*(state.findings.values() if kept else ()), *self._durations(state, run)]:
-            if kept and draft.severity == "warning":
-                yield replace(draft, state="resolved")
-            elif draft.anchor not in state.findings:
-                yield draft
-
-    def _durations(self, state: Used, run: Run) -> Iterable[Draft]:
-        """What the run's header says of its duration."""
-        for metric, limit, warn in self._limits["trajectory"]:
-            used = max(0, run.ended_ns - run.started_ns - run.waited_ns)
-            if metric == "duration" and used >= warn:
-                draft = self._draft(state, metric, used, limit)
-                draft.first_ns = min(run.ended_ns, run.started_ns + run.waited_ns + int(warn))
-                yield draft
+        drafts: list[Draft] = []
+        for metric, limit, warn in self._durations if state.scope == "trajectory" else ():
+            used = run.ended_ns - run.started_ns - run.waited_ns
+            if used >= warn:
+                drafts.append(self._draft(state, metric, used, limit))
+                drafts[-1].first_ns = min(run.ended_ns, run.started_ns + run.waited_ns + int(warn))
+        if run.status == "completed" and state.scope == "trajectory":
+            near = [d for d in (*state.findings.values(), *drafts) if d.severity == "warning"]
+            drafts = [d for d in drafts if d not in near] + [replace(d, state="resolved") for d in near]
+        return drafts
 
     def _turn_page(self, state: Used, step: Step) -> None:
         """Begin a new window: what was told of the last one is over."""

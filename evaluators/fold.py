@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from trailhound.evaluators.base import Draft, Ref, State, ended, ref
 from trailhound.evaluators.order import StepOrder
 from trailhound.evaluators.ruleset import RuleSet
@@ -59,18 +57,18 @@ class Fold:
             if self.done >= self._next:
                 self._checkpoint()
 
-    def conclude(self, run: Run) -> Iterator[tuple[int, Draft]]:
+    def conclude(self, run: Run) -> list[tuple[int, Draft]]:
         """What the rules say of the run as it stands, each with the rule's place."""
+        concluded: list[tuple[int, Draft]] = []
         for rule in self._rules.concluding if ended(run) else self._rules.concluding_early:
             state = self.states[rule]
             if type(state) is Off:
                 continue
             try:
-                drafts = list(self._rules.evaluators[rule].conclude(state, run))
+                concluded += [(rule, draft) for draft in self._rules.evaluators[rule].conclude(state, run)]
             except Exception as error:  # noqa: BLE001 - as in `advance`
                 self._switch_off(rule, error, run.ended_ns)
-                continue
-            yield from ((rule, draft) for draft in drafts)
+        return concluded
 
     def rewind(self, position: int) -> None:
         """Be as after the first `position` steps, or earlier."""

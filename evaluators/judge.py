@@ -88,7 +88,9 @@ class ScopeJudge:
 
     def _tell(self, run: Run, rewound: bool) -> None:
         """Bring the findings up to date, with as little work as possible while nothing changed."""
-        concluded = [(rule, self._timed(rule, draft, run)) for rule, draft in self._fold.conclude(run)]
+        concluded = self._fold.conclude(run)
+        for rule, draft in concluded:
+            self._set_times(rule, draft, run)
         header = (run.service, run.agent, run.session_id, concluded)
         if not self._stale(rewound) and header == self._told and self._agents_stand(run):
             return
@@ -109,12 +111,11 @@ class ScopeJudge:
             for (_, draft), finding in zip(self._drafts, self._findings, strict=True)
         )
 
-    def _timed(self, rule: int, draft: Draft, run: Run) -> Draft:
+    def _set_times(self, rule: int, draft: Draft, run: Run) -> None:
         """What is concluded begins when the rule first said so, and lasts until the run's last sign."""
         before = self._fold.states[rule].findings.get(draft.anchor)
         draft.first_ns = before.first_ns if before is not None else draft.first_ns or run.ended_ns
         draft.last_ns = max(draft.first_ns, draft.last_ns or run.ended_ns)
-        return draft
 
     def _standing(self, concluded: list[tuple[int, Draft]]) -> list[tuple[int, Draft]]:
         by_anchor = {(i, d.anchor): d for i, state in enumerate(self._fold.states) for d in state.findings.values()}

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+import orjson
+
 from trailhound.canonical import canonical_json
 from trailhound.evaluators.wording import near, words_of
 
@@ -23,6 +25,7 @@ _TIME = re.compile(
 )
 """Points in time. A date alone or an hour alone is a value that an agent may well step through, so neither is masked."""
 _TIME_KEY = re.compile(r"(?i)(?:^|_|\b)(?:ts|time|timestamp|now|epoch)$|_at$|[a-z](?:Time|Timestamp|At)$")
+_SPACE = re.compile(r"\s")
 _EPOCH = ((10**9, 3 * 10**9), (10**12, 3 * 10**12), (10**15, 3 * 10**15), (10**18, 3 * 10**18))
 """Seconds, milliseconds, microseconds and nanoseconds since 1970, from 2001 to 2065."""
 
@@ -43,8 +46,10 @@ class Shape(NamedTuple):
 def shape_of(tool: str, arguments: Any, volatile: Collection[str]) -> Shape:
     """The shape of a call of `tool`; fields named in `volatile` are left out at any depth."""
     texts: list[tuple[str, ...]] = []
-    skeleton = canonical_json([tool, _mask(arguments, volatile, "", texts, 0)])
-    return Shape(hashlib.blake2b(skeleton, digest_size=16).digest(), tuple(texts))
+    skeleton = _written(_mask(arguments, volatile, "", texts, 0))
+    return Shape(
+        hashlib.blake2b(tool.encode("utf-8", "replace") + b"\0" + skeleton, digest_size=16).digest(), tuple(texts)
+    )
 
 
 def alike(a: Shape, b: Shape) -> bool:
@@ -58,35 +63,48 @@ def same_result(a: Any, b: Any, volatile: Collection[str]) -> bool:
         return type(a) is type(b) and bool(a == b)
     if isinstance(a, str) and a == b:
         return True
-    return canonical_json(_mask(a, volatile, "", None, 0)) == canonical_json(_mask(b, volatile, "", None, 0))
+    return _written(_mask(a, volatile, "", None, 0)) == _written(_mask(b, volatile, "", None, 0))
+
+
+def _written(value: Any) -> bytes:
+    """Canonical JSON of a masked value."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # lone surrogates, numbers beyond 64 bits
+        return canonical_json(value)
 
 
 def _mask(value: Any, volatile: Collection[str], key: str, texts: list[tuple[str, ...]] | None, depth: int) -> Any:
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         return _mask_text(value, texts)
-    if isinstance(value, dict):
+    if kind is dict:
         if depth >= MAX_DEPTH:
             return repr(value)
-        return {k: _mask(value[k], volatile, str(k), texts, depth + 1) for k in _keys(value) if k not in volatile}
-    if isinstance(value, list):
+        keys = sorted(value, key=str) if len(value) > 1 else value  # so that the texts of two calls line up
+        return {k: _mask(value[k], volatile, k, texts, depth + 1) for k in keys if k not in volatile}
+    if kind is list:
         return repr(value) if depth >= MAX_DEPTH else [_mask(v, volatile, key, texts, depth + 1) for v in value]
-    if isinstance(value, (int, float)) and value >= 10**9 and _TIME_KEY.search(key):
-        return "<time>" if any(low <= value < high for low, high in _EPOCH) else value
+    if kind is int or kind is float:
+        return _mask_number(value, key)
     return value
 
 
-def _keys(value: dict[Any, Any]) -> list[Any]:
-    """In sorted order, so that the texts of two calls line up."""
-    return sorted(value, key=str) if len(value) > 1 else list(value)
+def _mask_number(value: float, key: str) -> int | float | str:
+    if value >= 10**9 and any(low <= value < high for low, high in _EPOCH) and _TIME_KEY.search(str(key)):
+        return "<time>"
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _mask_text(text: str, texts: list[tuple[str, ...]] | None) -> str:
     if len(text) > MAX_TEXT:
         return text
-    if "-" in text or len(text) >= 32:
+    if len(text) >= 32:
         text = _UUID.sub("<uuid>", text)
     if ":" in text:
         text = _TIME.sub("<time>", text)
+    if not _SPACE.search(text):
+        return text
     if texts is not None and (words := words_of(text)) is not None:
         texts.append(words)
         return "<words>"
