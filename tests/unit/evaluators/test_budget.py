@@ -147,3 +147,12 @@ def test_wrong_settings_are_named(rules: dict[str, Any], says: str) -> None:
     with pytest.raises(Invalid) as raised:
         judge([], rules={"budget": rules})
     assert str(raised.value) == says
+
+
+@pytest.mark.parametrize(("turns", "severity", "state"), [(8, "warning", "resolved"), (10, "critical", "firing")])
+def test_a_warning_ends_with_the_run_that_kept_its_budget(turns: int, severity: str, state: str) -> None:
+    steps = [llm_step(i) for i in range(turns)]
+    run = run_header(status="completed", ended_ns=steps[-1].end_ns)
+    assert [(f.severity, f.state) for f in spent(steps, {"turns": 10}, run=run)] == [(severity, state)]
+    run = run_header(status="failed", ended_ns=steps[-1].end_ns)
+    assert [(f.severity, f.state) for f in spent(steps, {"turns": 10}, run=run)] == [(severity, "firing")]
