@@ -1,14 +1,15 @@
-"""Claude Code and the Claude Agent SDK's CLI: spans `claude_code.*` with a decision about every tool call.
+"""Claude Code and the Claude Agent SDK's CLI: spans and logs `claude_code.*` with a decision about every tool call.
 
 Claude Code 2.1.332. Its bare token keys leave cache out of input, the `gen_ai.usage.*` beside them do not, so those go
 first. A `tool.blocked_on_user` span says who let a call pass: only a person's or a hook's word is a decision about that
-call; `config` means that nobody was asked.
+call; `config` means that nobody was asked. Arguments, answers and failures of tools are in the logs, joined by call id.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import AGENT, APPROVAL, CHAIN, HANDOFF, LLM, OTHER, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import text, truth
 from trailhound.collector.dialects.toolcalls import plain
@@ -22,22 +23,30 @@ ACTORS = {"hook": "hook", "classifier": "model"}
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.kind == "tool":
-        _result(step, seen)
+        _tool(step, seen)
     elif step.kind == "approval":
         step.approvals += tuple(decision(step, facts.get("cc_decision"), facts.get("cc_source"), facts.get("call_id")))
     elif step.kind == "agent":
         step.input = step.input or facts.get("cc_prompt")
-    if truth(facts.get("cc_success")) is False and step.status == "ok" and step.kind in ("llm", "other"):
+    elif step.name == "assistant_response":
+        step.output = facts.get("cc_response")
+    elif step.name == "api_request":
+        step.usage = None  # the span of the same request has it
+    if truth(facts.get("cc_success")) is False and step.status == "ok" and step.kind in ("llm", "tool", "other"):
         step.status = "error"
         step.error = Failure(text(facts.get("cc_error_class")), text(facts.get("cc_error")))
 
 
-def _result(step: Step, seen: Seen) -> None:
+def _tool(step: Step, seen: Seen) -> None:
+    """The result is in an event of the span; a log calls every MCP tool `mcp_tool` and names it in its parameters."""
     tool = step.tool
-    if tool is None or tool.result is not None:
+    if tool is None:
         return
+    parameters = parse_json(seen.facts.get("cc_parameters"))
+    if isinstance(parameters, dict) and isinstance(parameters.get("mcp_tool_name"), str):
+        tool.name = parameters["mcp_tool_name"]
     for event in seen.span.events:
-        if event.name == "tool.output":
+        if event.name == "tool.output" and tool.result is None:
             given = event.attributes
             tool.result = plain(
                 next((given[k] for k in ("output", "content", "diff") if given.get(k) is not None), None)
@@ -67,7 +76,14 @@ def decision(step: Step, word: Any, source: Any, call_id: Any) -> list[Approval]
 DIALECT = Dialect(
     name="claude-code",
     order=60,
-    scopes=("com.anthropic.claude_code.tracing",),
+    scopes=("com.anthropic.claude_code.",),
+    names={
+        "tool_result": TOOL,
+        "tool_decision": APPROVAL,
+        "user_prompt": OTHER,
+        "api_request": OTHER,
+        "assistant_response": OTHER,
+    },
     kinds={
         "span.type": {
             "interaction": AGENT,
@@ -98,7 +114,9 @@ DIALECT = Dialect(
         "cc_source": ("source",),
         "cc_success": ("success",),
         "cc_error": ("error",),
-        "cc_error_class": ("error_class",),
+        "cc_error_class": ("error_class", "error_type"),
+        "cc_parameters": ("tool_parameters",),
+        "cc_response": ("response",),
     },
     records_tools=lambda scope: True,
     refine=refine,

@@ -48,6 +48,16 @@ class Conversation:
     heard: bool = False
     """True when any message was found."""
 
+    def ask(self, call: ToolCall) -> None:
+        """Add a request; of one call told in pieces (streams) the piece with the arguments counts."""
+        if call.call_id is not None:
+            for place, known in enumerate(self.requests):
+                if known.call_id == call.call_id and known.name == call.name:
+                    if call.arguments is not None:
+                        self.requests[place] = call
+                    return
+        self.requests.append(call)
+
     def close(self, role: Any, joined: str, said: bool) -> None:
         """Keep the text of one message where it belongs."""
         role = ROLES.get(role, role)

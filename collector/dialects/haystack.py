@@ -1,19 +1,22 @@
 """Haystack's own tracing: components with their inputs and outputs as JSON; generators are model calls.
 
 haystack 2.31. Tools run inside one `ToolInvoker` component, so they have no spans; calls are in the messages. Usage and
-model are in the `meta` of the replies.
+model are in the `meta` of the replies. OpenInference records the same messages as Python reprs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import AGENT, CHAIN, Dialect, Seen
+from trailhound.collector.dialects.coerce import literal
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.langfuse import usage_of
 from trailhound.collector.dialects.messages import hear, say
-from trailhound.model import Kind, Model, Step
+from trailhound.collector.dialects.toolcalls import plain, tool_call
+from trailhound.model import Kind, Model, Step, ToolCall
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("Generator", "llm"),
@@ -22,6 +25,39 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     ("Ranker", "embedding"),
 )
 """What the name of a component's class ends with -> kind; any other component is a container."""
+
+
+_CALL = ("ToolCall(tool_name='", "', arguments=", "}, id='", "'")
+_RESULT = ("ToolCallResult(result=", ", origin=ToolCall(tool_name='", "', arguments=", "}, id='", "'")
+"""The fixed text of the reprs of `haystack.dataclasses`, with the values between."""
+
+
+def calls_in_repr(text: str) -> list[ToolCall]:
+    """Tool calls in the reprs of ChatMessages."""
+    return [tool_call(name, call_id, literal(f"{arguments}}}")) for name, arguments, call_id in _between(text, _CALL)]
+
+
+def results_in_repr(text: str) -> list[ToolCall]:
+    """Tool results in the reprs of ChatMessages."""
+    return [
+        ToolCall(name, call_id, None, plain(literal(f"[{result}]")[0]))
+        for result, name, _, call_id in _between(text, _RESULT)
+    ]
+
+
+def _between(text: str, marks: tuple[str, ...]) -> Iterator[list[str]]:
+    """The values between the marks, each time that all of them follow one another; linear in the text, unlike a regex."""
+    at = 0
+    while True:
+        values = []
+        for number, mark in enumerate(marks):
+            found = text.find(mark, at)
+            if found < 0:
+                return
+            if number:
+                values.append(text[at:found])
+            at = found + len(mark)
+        yield values
 
 
 def refine(step: Step, seen: Seen) -> None:

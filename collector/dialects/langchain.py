@@ -29,7 +29,8 @@ DECISIONS: dict[str, Decision] = {
 }
 """Decisions of LangChain's HumanInTheLoopMiddleware (`type`) and of its forerunner, the agent inbox."""
 _AGENT = re.compile(r'"lc_agent_name":\s*"((?:[^"\\]|\\.)*)"')
-_REQUESTS = re.compile(r"'action_requests': (\[.*?\]), 'review_configs'", re.DOTALL)
+_REQUESTS = ("'action_requests': ", ", 'review_configs'")
+"""What stands around the list of requests in an Interrupt's repr."""
 
 
 def agent_in(metadata: str) -> str | None:
@@ -117,8 +118,8 @@ def _approval(step: Step, decision: Decision, action: Json) -> Approval:
 
 def requests(step: Step, message: str) -> list[Approval]:
     """What a GraphInterrupt asks approval for, out of the Python repr in its message."""
-    found = _REQUESTS.search(message)
-    actions = literal(found[1]) if found else None
+    start, end = message.find(_REQUESTS[0]) + len(_REQUESTS[0]), message.find(_REQUESTS[1])
+    actions = literal(message[start:end]) if len(_REQUESTS[0]) <= start < end else None
     return [
         Approval(
             "requested",

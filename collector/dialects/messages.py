@@ -52,7 +52,7 @@ def _parts(talk: Conversation, message: Json, parts: list[Any], said: bool) -> N
         elif kind == "tool_call_response" and part.get("id").__class__ is str and not said:
             talk.responses.append(ToolCall("", part["id"], None, plain(part.get("response", part.get("result")))))
         elif kind == "tool_call" and part.get("name").__class__ is str and said:
-            talk.requests.append(tool_call(part["name"], part.get("id"), part.get("arguments")))
+            talk.ask(tool_call(part["name"], part.get("id"), part.get("arguments")))
         else:
             reader = _Reader(talk, said)
             reader.role = ROLES.get(str(message.get("role")), reader.role)
@@ -169,7 +169,7 @@ class _Reader:
     def _call(self, part: Any) -> None:
         call = call_of(part) if isinstance(part, dict) and self.output else None
         if call is not None:
-            self.into.requests.append(call)
+            self.into.ask(call)
 
     def call(self, part: Json) -> None:
         self._call(part)

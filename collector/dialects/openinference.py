@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import flattened, langchain
+from trailhound.collector.dialects import flattened, haystack, langchain
 from trailhound.collector.dialects.base import (
     AGENT,
     CHAIN,
@@ -60,6 +60,8 @@ def refine(step: Step, seen: Seen) -> None:
         _agent(step, seen)
     elif step.kind == "llm":
         _tools(step, seen)
+        if step.instrumentation.endswith(".haystack"):
+            _haystack(step, seen)
     if step.agent is None:
         step.agent = _langchain_agent(seen)
 
@@ -95,6 +97,21 @@ def _tools(step: Step, seen: Seen) -> None:
         step.tool_definitions = flattened.column(seen.flat["tools"], "tool.json_schema", _schema) or None
     if step.response_id is None:
         step.response_id = _response_id(seen.facts.get("output"))
+
+
+def _haystack(step: Step, seen: Seen) -> None:
+    """The flattened messages lack the ids of calls; the reprs in input and output have them."""
+    given, made = seen.facts.get("input"), seen.facts.get("output")
+    if isinstance(made, str) and any(call.call_id is None for call in step.tool_requests):
+        step.tool_requests = tuple(haystack.calls_in_repr(_joined(made, "replies")))
+    if isinstance(given, str) and not step.tool_responses:
+        step.tool_responses = tuple(haystack.results_in_repr(_joined(given, "messages")))
+
+
+def _joined(value: str, key: str) -> str:
+    parsed = parse_json(value)
+    found = parsed.get(key) if isinstance(parsed, dict) else None
+    return "\n".join(item for item in found if isinstance(item, str)) if isinstance(found, list) else ""
 
 
 def _schema(value: Any) -> Any:

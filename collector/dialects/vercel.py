@@ -26,9 +26,9 @@ def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.model is not None and step.model.provider is not None:
         step.model.provider = _provider(step.model.provider)
+    step.agent = step.agent or text(facts.get("ai_function"))
     if step.container:
         step.usage = None
-        step.agent = step.agent or text(facts.get("ai_function"))
         _prompt(step, facts.get("ai_prompt"))
         step.output = step.output or parse_json(facts.get("ai_text") or facts.get("ai_object"))
     elif step.kind == "llm":
