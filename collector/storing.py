@@ -112,7 +112,8 @@ class Storing:
         if batch is not None:
             self._insert(self.store, batch)
         reached = self._judged.reached()
-        if batch is not None or reached.changed:
+        rebuildable = not reached.changed.lost or not len(self._backlog)  # else not all of their spans are here yet
+        if rebuildable and (batch is not None or reached.changed):
             self._put(self.store, reached)
             self._move(reached)
             self._delete()

@@ -37,7 +37,7 @@ class Unsaved:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting = Changed()
-        self._taken: Changed | None = None
+        self._taken = Changed()
 
     def add(self, runs: Iterable[Run], findings: Iterable[Finding]) -> None:
         """Note the latest state of runs (copied) and findings (not changed any more by whoever made them)."""
@@ -70,20 +70,19 @@ class Unsaved:
     def take(self) -> Changed:
         """Everything that waits; what was taken and not `saved` comes first."""
         with self._lock:
-            if self._taken is None:
+            if not self._taken:
                 self._taken, self._waiting = self._waiting, Changed()
             return self._taken
 
     def saved(self) -> None:
         """What was taken is in the store."""
         with self._lock:
-            self._taken = None
+            self._taken = Changed()
 
     def findings(self) -> list[Finding]:
         """Findings that the store does not show yet, the latest state of each."""
         with self._lock:
-            taken = self._taken.findings if self._taken is not None else {}
-            return list((taken | self._waiting.findings).values())
+            return list((self._taken.findings | self._waiting.findings).values())
 
 
 def frozen(run: Run) -> Run:
