@@ -243,7 +243,9 @@ _KEYED: dict[str, _Part] = {
 def _unwrap(message: Json) -> Json:
     """The message inside LangChain's serialisations, a choice (`{"index", "message"}`) or a generation."""
     for _ in range(_MOST_WRAPPINGS):
-        inner = next((message[k] for k in ("kwargs", "data", "message") if _is_message(message.get(k))), None)
+        inner = next(
+            (message[k] for k in ("kwargs", "data", "message", "content") if _is_message(message.get(k))), None
+        )
         if inner is None:
             break
         kept = {
