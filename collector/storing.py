@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 WAKE_S = 0.1
 """How often runs and findings that changed are written when no segment comes."""
+TIDY_S = 5.0
+"""How often the cursor moves and old segments are looked for when nothing changes."""
 FIRST_WAIT_S, MAX_WAIT_S = 1.0, 30.0
 """Pauses while the store is away: doubling, with full jitter, for as long as it takes (RELIABILITY 2.3)."""
 
@@ -65,7 +67,7 @@ class Storing:
         self._tally, self._metrics, self._clock = tally, metrics, clock
         self._reader = JournalReader(config.data_dir / "journal")
         self._inserted_at: dict[int, float] = {}
-        self._started_s = clock.monotonic_s()
+        self._started_s = self._moved_s = clock.monotonic_s()
         self._wait_s = FIRST_WAIT_S
         self._stop = threading.Event()
         self.store: Store | None = None
@@ -115,6 +117,9 @@ class Storing:
         rebuildable = not reached.changed.lost or not len(self._backlog)  # else not all of their spans are here yet
         if rebuildable and (batch is not None or reached.changed):
             self._put(self.store, reached)
+            self._move(reached)
+            self._delete()
+        elif rebuildable and self._clock.monotonic_s() >= self._moved_s + TIDY_S:  # runs were forgotten meanwhile
             self._move(reached)
             self._delete()
         return batch is not None
@@ -167,6 +172,7 @@ class Storing:
         stored = max(self._cursor.stored, *self._inserted_at, 0)
         low_water = stored + 1 if reached.low_water is None else min(reached.low_water, stored + 1)
         self._closed.write()
+        self._moved_s = self._clock.monotonic_s()
         self._cursor = Cursor(reached.judged, stored, low_water, reached.advanced_ns)
         save_cursor(cursor_path(self._config), self._cursor)
 
