@@ -1,0 +1,160 @@
+"""One run out of several traces: what joins them, what must not, in any order of arrival."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from trailhound.collector.watch import Watch
+from trailhound.config import Config
+from trailhound.model import Record
+from trailhound.testing import START_NS, any_value
+from trailhound.testing_traffic import request_of
+
+SECOND = 1_000_000_000
+
+
+def span(
+    trace: int, number: int, at: float, attributes: dict[str, Any], *, parent: int = 0, links: list[int] = []
+) -> Span:  # noqa: B006
+    made = Span(
+        trace_id=trace.to_bytes(16, "big"), span_id=(trace * 100 + number).to_bytes(8, "big"), name="x",
+        parent_span_id=(trace * 100 + parent).to_bytes(8, "big") if parent else b"",
+        start_time_unix_nano=START_NS + int(at * SECOND), end_time_unix_nano=START_NS + int((at + 0.5) * SECOND),
+    )  # fmt: skip
+    for key, value in attributes.items():
+        made.attributes.add(key=key).value.CopyFrom(any_value(value))
+    for link in links:
+        made.links.add(trace_id=link.to_bytes(16, "big"), span_id=(link * 100 + 1).to_bytes(8, "big"))
+    return made
+
+
+def chat(
+    trace: int,
+    at: float,
+    *,
+    asks: str = "",
+    given: tuple[str, ...] = (),
+    number: int = 1,
+    parent: int = 0,
+    **extra: Any,
+) -> Span:
+    """A model call that asks for the call `asks` and was given the results of `given`."""
+    history = [
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": i, "response": f"r-{i}"}]} for i in given
+    ]
+    output: list[dict[str, Any]] = (
+        [{"type": "tool_call", "id": asks, "name": "look", "arguments": {"n": asks}}] if asks else []
+    )
+    attributes = {
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 1,
+        "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "go"}]}, *history]),
+        "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": output or [{"type": "text", "content": "done"}]}]),
+    }  # fmt: skip
+    return span(trace, number, at, attributes | {k.replace("_", "."): v for k, v in extra.items()}, parent=parent)
+
+
+def runs(spans: list[Span], services: dict[int, str] | None = None, **settings: Any) -> list[list[int]]:
+    """The traces of each run, after every span came in a request of its own."""
+    watch = Watch(Config.model_validate({"runs": settings}))
+    for one in spans:
+        trace = int.from_bytes(one.trace_id, "big")
+        watch.feed(Record("traces", "default", request_of([one], (services or {}).get(trace, "shop")), START_NS))
+        watch.changes()
+    watch.finish()
+    return [[int(trace, 16) for trace in t.run.trace_ids] for t in watch.trajectories()]
+
+
+BARE = [chat(1, 0, asks="call-a"), chat(2, 2, asks="call-b", given=("call-a",)), chat(3, 4, given=("call-a", "call-b"))]
+
+
+def test_a_trace_per_model_call_is_one_run() -> None:
+    for order in itertools.permutations(BARE):
+        assert runs(list(order)) == [[1, 2, 3]]
+
+
+def test_the_joined_run_reads_as_one() -> None:
+    watch = Watch(Config())
+    for one in reversed(BARE):
+        watch.feed(Record("traces", "default", request_of([one]), START_NS))
+    watch.finish()
+    [trajectory] = watch.trajectories()
+    assert trajectory.run.totals.turns == 3
+    assert [s.tool.call_id for s in trajectory.steps if s.tool is not None] == ["call-a", "call-b"]
+    assert trajectory.run.totals.tool_calls == 2
+    assert trajectory.run.output == "done"
+    assert {s.scope_id for s in trajectory.steps} == {""}
+
+
+def test_the_next_question_of_a_conversation_is_a_run_of_its_own() -> None:
+    again = chat(4, 9, given=("call-a", "call-b"))  # the whole history is told again
+    for order in itertools.permutations([*BARE, again]):
+        assert runs(list(order)) == [[1, 2, 3], [4]]
+
+
+def test_an_id_that_several_traces_ask_for_joins_nothing() -> None:
+    counted = [chat(1, 0, asks="call_1"), chat(2, 2, given=("call_1",)), chat(3, 1, asks="call_1")]
+    for order in itertools.permutations(counted):
+        assert runs(list(order)) == [[1], [3], [2]]
+
+
+@pytest.mark.parametrize("field", ["session_id", "user_id"])
+def test_sessions_and_users_are_never_joined(field: str) -> None:
+    ours = chat(1, 0, asks="call-a", **{field: "one"})
+    theirs = chat(2, 2, given=("call-a",), **{field: "two"})
+    unknown = chat(3, 2, given=("call-a",))
+    for order in itertools.permutations([ours, theirs]):
+        assert runs(list(order)) == [[1], [2]]
+    for order in itertools.permutations([ours, unknown]):
+        assert runs(list(order)) == [[1, 3]]
+
+
+def test_services_are_never_joined() -> None:
+    assert runs(BARE[:2], {1: "shop", 2: "bank"}) == [[1], [2]]
+
+
+def test_tenants_are_never_joined() -> None:
+    watch = Watch(Config())
+    for tenant, one in zip(("a", "b"), BARE, strict=False):
+        watch.feed(Record("traces", tenant, request_of([one]), START_NS))
+    watch.finish()
+    assert [t.run.tenant for t in watch.trajectories()] == ["a", "b"]
+
+
+def test_a_call_that_another_trace_ran_is_a_pause_and_its_resumption() -> None:
+    ran = span(
+        2,
+        2,
+        60,
+        {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call-a"},
+        parent=1,
+    )
+    agent = span(2, 1, 59, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk"})
+    for order in itertools.permutations([BARE[0], ran, agent]):
+        assert runs(list(order)) == [[1, 2]]
+
+
+def test_a_root_that_links_to_one_other_trace_goes_on_with_it() -> None:
+    linked = [chat(1, 0), span(2, 1, 2, {}, links=[1]), span(3, 1, 4, {}, links=[1, 2])]
+    for order in itertools.permutations(linked):
+        assert runs(list(order)) == [[1, 2], [3]]  # a batch that links to many belongs to none
+
+
+def test_every_join_can_be_switched_off() -> None:
+    assert runs(BARE, join=["link"]) == [[1], [2], [3]]
+    assert runs([chat(1, 0), span(2, 1, 2, {}, links=[1])], join=["call_id"]) == [[1], [2]]
+
+
+def test_a_run_that_vanished_is_told() -> None:
+    watch = Watch(Config())
+    watch.feed(Record("traces", "default", request_of([BARE[1]]), START_NS))
+    [alone] = watch.changes().runs
+    watch.feed(Record("traces", "default", request_of([BARE[0]]), START_NS))
+    changes = watch.changes()
+    assert [run.run.trace_ids for run in changes.runs] == [[f"{1:032x}", f"{2:032x}"]]
+    assert changes.joined == [alone]
+    assert (alone.run.trace_ids, alone.run.status_reason) == ([], "joined")
