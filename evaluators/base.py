@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -71,10 +70,10 @@ class Part:
 
 
 def fork(value: Any) -> Any:
-    """A copy of the parts and containers in `value`; lists, deques and sets hold values alone, which are shared."""
+    """A copy of the parts and containers in `value`; lists and sets hold values alone, which are shared."""
     if isinstance(value, dict):
         return {k: fork(v) for k, v in value.items()}
-    return value.copy() if isinstance(value, (Part, list, deque, set)) else value
+    return value.copy() if isinstance(value, (Part, list, set)) else value
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -45,7 +44,7 @@ class Round(NamedTuple):
 class Lane(Part):
     """The last calls of one agent."""
 
-    calls: deque[Call] = field(default_factory=deque)
+    calls: list[Call] = field(default_factory=list)
     matches: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
     """By period: how many of the last calls in a row equal the one that many calls before, without progress."""
     round: Round | None = None
@@ -88,7 +87,7 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
         self._match(lane, call)
         lane.calls.append(call)
         if len(lane.calls) > WINDOW:
-            lane.calls.popleft()
+            del lane.calls[0]
         self._follow(state, lane, step)
 
     def _match(self, lane: Lane, call: Call) -> None:
@@ -117,9 +116,9 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
                 continue  # made of a shorter round; of a single call: a loop
             length = matched + period
             evidence: tuple[Ref, ...] = ()
-            for call in list(lane.calls)[-length:]:
+            for call in lane.calls[-length:]:
                 evidence = add_evidence(evidence, ref(call.step))
-            tools = tuple(c.step.tool.name[:80] for c in list(lane.calls)[-period:] if c.step.tool is not None)
+            tools = tuple(c.step.tool.name[:80] for c in lane.calls[-period:] if c.step.tool is not None)
             return Round(period, tools, next_anchor(state.findings, _name(lane, period)), length, evidence)
         return None
 
@@ -145,5 +144,5 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
 
 def _name(lane: Lane, period: int) -> str:
     """The same for a round wherever in it one starts to look."""
-    names = [call.shape.name for call in list(lane.calls)[-period:]]
+    names = [call.shape.name for call in lane.calls[-period:]]
     return stable_id(*min(names[i:] + names[:i] for i in range(period)))

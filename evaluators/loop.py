@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,7 +37,8 @@ class Streak(NamedTuple):
     """Every one of them failed."""
     reworded: bool
     """Their arguments were not equal, only near-identical."""
-    evidence: tuple[Ref, ...]
+    evidence: tuple[Ref, ...] = ()
+    """Of all its calls, once there are several."""
     anchor: str = ""
     """Of its finding, once it is told."""
     run_id: str = ""
@@ -53,8 +53,8 @@ class Lane(Part):
 
     streaks: dict[int, Streak] = field(default_factory=dict)
     by_key: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
-    window: deque[tuple[int, bool]] = field(default_factory=deque)
-    """Streak of each call, and whether the call was an occurrence of its own."""
+    window: list[int] = field(default_factory=list)
+    """Number of the streak of each call; negative when the call was no occurrence of its own."""
     number: int = 0
 
 
@@ -112,7 +112,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
     def _first(self, shape: Shape, step: Step, run_id: str) -> Streak:
         seen = step if self._calls.seen(step) else None
-        return Streak(shape, step, seen, _end(step), 1, 1, self._calls.failed(step), False, (ref(step),), "", run_id)
+        return Streak(shape, step, seen, _end(step), 1, 1, self._calls.failed(step), False, run_id=run_id)
 
     def _progress(self, state: Loops, streak: Streak, step: Step) -> bool:
         """Whether this call brought something new; a loop of failures that ends in success was a retry after all."""
@@ -135,7 +135,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
             held=streak.held + 1,
             failing=streak.failing and self._calls.failed(step),
             reworded=streak.reworded or _arguments(step) != _arguments(streak.first),
-            evidence=add_evidence(streak.evidence, ref(step)),
+            evidence=add_evidence(streak.evidence or (ref(streak.first),), ref(step)),
             run_id=run_id,
             runs=streak.runs + (run_id != streak.run_id),
             in_run=in_run,
@@ -145,7 +145,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
                 streak = streak._replace(anchor=next_anchor(state.findings, streak.shape.name))
             state.report(self._draft(streak, step), step)
         lane.streaks[number] = streak
-        lane.window.append((number, counts))
+        lane.window.append(number if counts else -number)
 
     def _speaks(self, state: Loops, streak: Streak) -> bool:
         return state.scope == "trajectory" or streak.runs > 1
@@ -198,7 +198,7 @@ def _start(lane: Lane, streak: Streak) -> None:
     lane.number += 1
     lane.streaks[lane.number] = streak
     lane.by_key[streak.shape.key] = (*lane.by_key.get(streak.shape.key, ()), lane.number)
-    lane.window.append((lane.number, True))
+    lane.window.append(lane.number)
 
 
 def _remove(lane: Lane, number: int) -> None:
@@ -214,7 +214,8 @@ def _slide(lane: Lane) -> None:
     """Let the oldest call go when the window is full."""
     if len(lane.window) <= WINDOW:
         return
-    number, counted = lane.window.popleft()
+    number = lane.window.pop(0)
+    counted, number = number > 0, abs(number)
     streak = lane.streaks.get(number)
     if streak is None:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -37,7 +36,7 @@ class Tally:
 class Errors(State):
     calls: int = 0
     tools: dict[str, Tally] = field(default_factory=dict)
-    recent: deque[str] = field(default_factory=deque)
+    recent: list[str] = field(default_factory=list)
     """Names of the tools called last, as many as the patience."""
 
 
@@ -85,7 +84,7 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
         state.recent.append(name)
         if len(state.recent) <= self.settings.patience:
             return
-        name = state.recent.popleft()
+        name = state.recent.pop(0)
         tally = state.tools.get(name)
         if tally is not None and tally.trailing and tally.number == state.calls - self.settings.patience:
             state.report(_draft(name, tally, "firing", step), step)
