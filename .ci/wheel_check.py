@@ -1,4 +1,4 @@
-"""Import every module of the installed wheel, and see that it is the wheel's and complete."""
+"""Import every module of the installed wheel; arguments are the product's other files, which must be in it too."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import sys
 from pathlib import Path
 
 import trailhound
-
-DATA_FILES = ("py.typed", "collector/store/migrations")
-"""What is no module but must be shipped."""
 
 
 def main() -> int:
@@ -25,7 +22,7 @@ def main() -> int:
         importlib.import_module(name)
     parts = {name.split(".")[1] for name in names}
     missing = {"collector", "evaluators", "cli", "daemon"} - parts
-    missing |= {name for name in DATA_FILES if not (home / name).exists()}
+    missing |= {name for name in sys.argv[1:] if not (home / name).exists()}
     foreign = [
         p.name
         for p in home.parent.iterdir()
