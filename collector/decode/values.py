@@ -63,7 +63,9 @@ def _read_pair(pair: bytes) -> tuple[str, AttributeValue]:
     size = len(pair)
     split = pair[1] + 2 if size > 3 and pair[0] == _KEY_TAG and pair[1] < 0x80 else size
     if split + 1 < size and pair[split] == _VALUE_TAG:  # as every exporter writes it: key, then value
-        length, at = read_varint(pair, split + 1)
+        length, at = pair[split + 1], split + 2
+        if length > 0x7F:
+            length, at = read_varint(pair, split + 1)
         if at + length == size:
             known = (_name(pair[2:split]), read_value(pair, at, size))
             if size <= _MEMO_LENGTH and known[1].__class__ is not dict:
@@ -100,8 +102,10 @@ def read_value(data: bytes, start: int, end: int) -> AttributeValue:
     if start >= end:
         return None
     tag = data[start]
-    if tag == _STRING_TAG:
-        length, at = read_varint(data, start + 1)
+    if tag == _STRING_TAG and start + 1 < end:
+        length, at = data[start + 1], start + 2
+        if length > 0x7F:
+            length, at = read_varint(data, start + 1)
         if at + length == end:
             return text(data[at:end])
     elif tag == _INT_TAG:

@@ -34,7 +34,7 @@ def _tool(step: Step) -> None:
     if tool is None:
         return
     if tool.name == MERGED:
-        step.kind, step.tool = "other", None
+        step.kind = "other"
         return
     tool.result = None if tool.result == {} else tool.result
     said = tool.result.get("error") if isinstance(tool.result, dict) else None

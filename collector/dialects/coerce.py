@@ -58,7 +58,7 @@ def text(value: Any) -> str | None:
 def whole(value: Any) -> int | None:
     """A count: an int, or a string or float of one. Booleans and negative numbers are none."""
     if value.__class__ is int:
-        return int(value) if value >= 0 else None
+        return value if value >= 0 else None
     if isinstance(value, (str, float)):
         try:
             number = float(value)

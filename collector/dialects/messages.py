@@ -16,15 +16,38 @@ from trailhound.model import Decision, ToolCall
 
 MAX_MESSAGES = 10_000
 """Messages of one conversation that are read."""
+RECENT = 32
+"""Messages at the end of an input that are read in full: what tools returned is new in the last few, and the others were
+read in the steps that they were new in. More than the last few, in case a step was lost."""
 _HOLDERS = ("messages", "message", "contents", "choices", "output", "generations")
 """Keys that hold messages in recorded requests, responses and graph states."""
 _MOST_WRAPPINGS = 4
 
 
 def hear(talk: Conversation, value: Any) -> None:
-    """Take the input messages: a list, a single message, text, or the JSON text of these."""
-    for message in _messages(value):
+    """Take the input messages: a list, a single message, text, or the JSON text of these.
+
+    Every model call repeats the whole history, so of a long one only the end is read in full, and before that only the
+    question and the system prompt are looked for.
+    """
+    messages = _messages(value)
+    for message in messages[-RECENT:]:
         _take(talk, message, False)
+    if len(messages) > RECENT:
+        _hear_beginning(talk, messages)
+
+
+def _hear_beginning(talk: Conversation, messages: list[Any]) -> None:
+    first = Conversation()
+    _take(first, messages[0], False)
+    talk.system = talk.system or first.system
+    for message in reversed(messages[:-RECENT]):
+        if talk.question is not None:
+            return
+        if message.__class__ is dict and message.get("role", message.get("type")) in ("user", "human"):
+            earlier = Conversation()
+            _take(earlier, message, False)
+            talk.question = earlier.question
 
 
 def say(talk: Conversation, value: Any) -> None:

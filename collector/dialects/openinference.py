@@ -69,7 +69,7 @@ def refine(step: Step, seen: Seen) -> None:
 def _hand_over(step: Step, seen: Seen) -> None:
     """OpenAI Agents: a TOOL span `handoff to X` without a tool name; input is the giver, output the taker."""
     if "tool_name" not in seen.facts and step.name.startswith("handoff"):
-        step.kind, step.tool = "handoff", None
+        step.kind = "handoff"
         step.input, step.output = seen.facts.get("input"), seen.facts.get("output")
 
 

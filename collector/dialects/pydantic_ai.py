@@ -24,7 +24,7 @@ def refine(step: Step, seen: Seen) -> None:
     elif step.kind == "llm" and "events" in facts:
         _events(step, facts["events"])
     if facts.get("span_type") == "pending_span":  # logfire's announcement of a span that is still open
-        step.kind, step.container, step.usage, step.tool = "other", False, None, None
+        step.kind, step.container, step.usage = "other", False, None
 
 
 def _tool(step: Step, facts: dict[str, Any]) -> None:
@@ -32,7 +32,7 @@ def _tool(step: Step, facts: dict[str, Any]) -> None:
         step.status, step.error = "pending", None
     message = facts.get("message")
     if isinstance(message, str) and message.startswith("running output function"):
-        step.kind, step.tool = "other", None  # the last step of a run that builds its answer; no tool
+        step.kind = "other"  # the last step of a run that builds its answer; no tool
 
 
 def _agent(step: Step, facts: dict[str, Any]) -> None:

@@ -56,6 +56,8 @@ class Reader:
         _fill(step, seen)
         for refine in self.table.refiners(seen.dialects):
             refine(step, seen)
+        if step.kind != "tool":
+            step.tool = None  # a dialect may know better what looked like a call
         approvals.read(step, seen)
         return step
 

@@ -75,7 +75,9 @@ class KeyTable:
                 continue
             if key.values is not None:
                 value = key.values.get(value) if value.__class__ is str else None
-            if value is None or (value.__class__ is str and _empty(value)) or (key.only and not key.only & scope):
+            if value is None or (key.only and not key.only & scope):
+                continue
+            if value.__class__ is str and len(value) <= _LONGEST_REDACTED and (not value or value in REDACTED):
                 continue
             if fact in facts and ranks.get(fact, -1) <= key.rank:
                 continue
@@ -146,10 +148,6 @@ class KeyTable:
         bits = sum(self._bits[d.name] for d in self._dialects if _told_by(scope, d.scopes))
         self._scopes[scope] = bits
         return bits
-
-
-def _empty(value: str) -> bool:
-    return len(value) <= _LONGEST_REDACTED and (not value or value in REDACTED)
 
 
 def _ranks(dialects: list[Dialect]) -> dict[str, tuple[str, int]]:

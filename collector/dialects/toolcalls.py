@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
-from trailhound.canonical import digest, parse_json
-from trailhound.collector.dialects.coerce import flat_enough
+from trailhound.canonical import canonical_json, parse_json
+from trailhound.collector.dialects.coerce import MAX_DEPTH, flat_enough
 from trailhound.model import ToolCall
 
 Json = dict[str, Any]
+
+_JSON_STARTS = ("{", "[", '"', " ", "\n")
 
 
 def call_id(part: Json) -> str | None:
@@ -33,18 +36,28 @@ def call_of(part: Json) -> ToolCall | None:
 
 
 def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None) -> ToolCall:
-    """A call with its arguments parsed and hashed."""
-    arguments = flat_enough(parse_json(arguments))
-    return ToolCall(name, call_id, arguments, result, None if arguments is None else digest(arguments))
+    """A call with its arguments parsed and hashed as `canonical.digest` does."""
+    if arguments is None:
+        return ToolCall(name, call_id, None, result)
+    arguments = parse_json(arguments)
+    try:
+        written = canonical_json(arguments)
+    except RecursionError:  # nested deeper than JSON writers bear
+        written = b"[" * (MAX_DEPTH + 1)
+    if written.count(b"[") + written.count(b"{") > MAX_DEPTH:  # few enough brackets cannot nest deep
+        arguments = flat_enough(arguments)
+        written = canonical_json(arguments)
+    return ToolCall(name, call_id, arguments, result, hashlib.sha256(written).hexdigest())
 
 
 def plain(content: Any) -> Any:
     """A tool's result without its wrapping in text parts: the text, parsed where it is JSON."""
-    content = parse_json(content)
-    if (
-        isinstance(content, list)
-        and content
-        and all(isinstance(p, dict) and isinstance(p.get("text"), str) for p in content)
-    ):
-        return parse_json("\n".join(p["text"] for p in content))
+    if content.__class__ is str and content[:1] not in _JSON_STARTS:
+        return content
+    content = flat_enough(parse_json(content))
+    if content.__class__ is list and content:
+        found = [p.get("text") for p in content if p.__class__ is dict]
+        texts = [text for text in found if isinstance(text, str)]
+        if len(texts) == len(content):
+            return parse_json("\n".join(texts))
     return content

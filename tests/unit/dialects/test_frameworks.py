@@ -320,7 +320,7 @@ def test_langfuse_usage_is_summed_or_inclusive(details: Any, expected: Usage | N
     assert usage_of(details) == expected
 
 
-def test_langfuse_observations() -> None:
+def test_langfuse_generations() -> None:
     model = step_of(
         {
             "langfuse.observation.type": "generation",
@@ -345,6 +345,9 @@ def test_langfuse_observations() -> None:
         "span",
     )
     assert [(c.name, c.arguments_hash) for c in model.tool_requests] == [("refund", HASH)]
+
+
+def test_langfuse_decorated_functions() -> None:
     called = {
         "langfuse.observation.type": "tool",
         "langfuse.observation.input": json.dumps({"args": [], "kwargs": ARGUMENTS}),

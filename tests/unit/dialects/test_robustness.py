@@ -1,0 +1,88 @@
+"""Whatever senders put under the keys that we know, reading a span or a log record never raises."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trailhound.collector.dialects import DIALECTS, read, read_log
+from trailhound.collector.dialects.messages import RECENT
+from trailhound.model import InstrumentationScope, LogRecord, Resource, SpanEvent
+from trailhound.testing import make_span
+
+KEYS = sorted(
+    {key for d in DIALECTS for keys in d.fields.values() for key in keys}
+    | {key for d in DIALECTS for key in d.kinds}
+    | {f"{prefix}{i}{end}" for d in DIALECTS for prefix in d.flat for i in (0, 3) for end in ("", ".role", ".message.tool_calls.0.tool_call.id", ".message.contents.x.message_content.text", ".tool_calls.1.arguments")}
+    | {"metadata", "approval.decision", "gcp.vertex.agent.llm_request"}
+)  # fmt: skip
+SCOPES = sorted({scope for d in DIALECTS for scope in d.scopes} | {"openinference.instrumentation.haystack", ""})
+KINDS = [v for d in DIALECTS for kinds in d.kinds.values() for v in kinds]
+WORDS = ["role", "parts", "content", "type", "text", "tool_call", "tool_call_response", "id", "name", "arguments", "function", "messages", "kwargs", "data", "message", "tool_calls", "resume", "decisions", "inputs", "args", "config", "approvals", "calls", "replies", "meta", "usage", "prompt_tokens", "output", "error", "user", "assistant", "tool", "approve", "functionCall", "origin", "function_approval_request", "function_call"]  # fmt: skip
+
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 2**63 - 1)
+    | st.floats()
+    | st.sampled_from(WORDS)
+    | st.text(max_size=4)
+    | st.binary(max_size=3)
+)
+data = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+texts = data.map(lambda v: json.dumps(v, default=repr)) | data.map(repr) | st.sampled_from(KINDS)
+attributes = st.dictionaries(st.sampled_from(KEYS), data | texts, max_size=8)
+EVENTS = ["exception", "gen_ai.choice", "gen_ai.tool.message", "gen_ai.user.message", "gen_ai.client.inference.operation.details", "gen_ai.tool.approval", "tool.output"]  # fmt: skip
+event_attributes = st.dictionaries(
+    st.sampled_from([*KEYS, *WORDS, "exception.type", "exception.message", "finish_reason"]), data | texts, max_size=4
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    attributes,
+    st.sampled_from(SCOPES),
+    st.lists(st.tuples(st.sampled_from(EVENTS), event_attributes), max_size=2),
+    st.sampled_from([0, 1, 2]),
+)
+def test_any_value_under_any_known_key_is_read(
+    given: dict[str, Any], scope: str, events: list[tuple[str, dict[str, Any]]], status: int
+) -> None:
+    span = make_span(given, scope=InstrumentationScope(scope.rstrip(".")), status_code=status)
+    span.events = [SpanEvent(name, 1, values) for name, values in events]
+    step = read(span)
+    assert (step.span_id, step.kind == "tool") == (span.span_id, step.tool is not None)
+    assert step == read(span)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    event_attributes,
+    data,
+    st.sampled_from([*EVENTS, "tool_result", "tool_decision", "assistant_response"]),
+    st.sampled_from(SCOPES),
+)
+def test_any_log_record_is_read(given: dict[str, Any], body: Any, name: str, scope: str) -> None:
+    record = LogRecord("default", "a" * 32, "b" * 16, name, body, given, Resource(), InstrumentationScope(scope), 5)
+    step = read_log(record)
+    assert step is None or step.span_id == record.span_id
+
+
+def test_of_a_long_history_the_end_is_read_in_full() -> None:
+    history: list[dict[str, Any]] = [{"role": "system", "parts": [{"type": "text", "content": "Be kind."}]}]
+    history.append({"role": "user", "parts": [{"type": "text", "content": "Do it"}]})
+    for number in range(RECENT):
+        history.append(
+            {"role": "assistant", "parts": [{"type": "tool_call", "id": f"c{number}", "name": "t", "arguments": {}}]}
+        )
+        history.append({"role": "tool", "parts": [{"type": "tool_call_response", "id": f"c{number}", "response": "r"}]})
+    step = read(make_span({"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(history)}))
+    assert (step.input, step.system_prompt) == ("Do it", "Be kind.")
+    assert [c.call_id for c in step.tool_responses] == [f"c{n}" for n in range(RECENT // 2, RECENT)]
