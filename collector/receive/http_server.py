@@ -31,8 +31,6 @@ IDLE_S = 30.0
 """A connection without a complete request head for this long is closed (half heads, idle keep-alive)."""
 LINGER_S = 3.0
 """After a refusal the rest of a body is read and dropped this long, so that the client gets to see the answer."""
-READ_BUFFER = 512 * 1024
-"""Bytes of a body that aiohttp collects before it stops the socket: with its 64 KiB it would stop and go for each read."""
 SETTLE_TURNS = 5
 """Turns of the event loop from accepting a connection to knowing it. A listener that is closed in between leaks it
 (CPython 3.11, asyncio.base_events.Server._attach), so accepting is stopped first and the listener closed after."""
@@ -52,7 +50,6 @@ class HttpServer:
             auto_decompress=False,  # its own inflation is not bounded (292 MiB for a 1 MB bomb)
             keepalive_timeout=IDLE_S,
             lingering_time=LINGER_S,
-            read_bufsize=READ_BUFFER,
             logger=log,
         )
         self._listener: asyncio.Server | None = None
@@ -124,7 +121,8 @@ class HttpServer:
         size = 0
         try:
             async with asyncio.timeout(timeout_s):
-                while chunk := await request.content.readany():
+                while not request.content.at_eof():  # not `iter_chunks`: it never ends on an empty body
+                    chunk = await _piece(request)
                     size += len(chunk)
                     if size > limit:
                         raise too_large(limit)
@@ -147,6 +145,13 @@ class _Connections(web.Server):
         if len(self._connections) > MAX_CONNECTIONS:
             log.warning("more than %d HTTP connections; refusing new ones", MAX_CONNECTIONS)
             transport.abort()
+
+
+async def _piece(request: web.BaseRequest) -> bytes:
+    """The next part of the body: as read from the socket, but many small HTTP chunks joined (objects cost more than bytes)."""
+    if request.content_length is None:
+        return await request.content.readany()
+    return (await request.content.readchunk())[0]
 
 
 def _media_type(request: web.BaseRequest) -> str:

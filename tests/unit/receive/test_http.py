@@ -141,6 +141,14 @@ def test_chunked_bodies(servers: Servers) -> None:
     assert servers.journal.kept[0][2] == body
 
 
+def test_empty_bodies(servers: Servers) -> None:
+    for _ in range(3):
+        assert servers.post("/v1/traces", b"").status == 200
+        assert servers.post("/v1/traces", b"", "application/json").status == 400
+        assert servers.request("POST", "/v1/traces", iter(()), {"Content-Type": PB}, encode_chunked=True).status == 200
+    assert servers.journal.kept == []
+
+
 def test_a_chunked_body_over_the_limit(servers: Servers) -> None:
     told = servers.request("POST", "/v1/traces", iter([bytes(2**20), b"x"]), {"Content-Type": PB}, encode_chunked=True)
     assert told.status == 413
