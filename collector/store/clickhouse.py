@@ -20,7 +20,8 @@ from trailhound.model import Finding, Run, Span
 _Answer = TypeVar("_Answer")
 
 _STATS = (
-    "SELECT (SELECT count() FROM otel_traces FINAL), (SELECT count() FROM trajectories FINAL), "
+    "SELECT (SELECT count() FROM otel_traces FINAL), "
+    f"(SELECT count() FROM trajectories FINAL WHERE {queries.STANDING}), "
     "(SELECT count() FROM findings FINAL), (SELECT count() FROM dead_letter FINAL)"
 )
 

@@ -86,14 +86,18 @@ class MemoryStore:
 
     def get_trajectory(self, key: str, tenant: str | None = None) -> Run | None:
         with self._lock:
-            runs = [run for _, run in self._runs.values() if tenant in (None, run.tenant)]
+            runs = [run for run in self._standing() if tenant in (None, run.tenant)]
         runs.sort(key=lambda run: (run.trajectory_id != key, run.started_ns, run.trajectory_id))
         return next((run for run in runs if key == run.trajectory_id or key in run.trace_ids), None)
+
+    def _standing(self) -> list[Run]:
+        """The runs without those that lost their traces to another one that they were joined to."""
+        return [run for _, run in self._runs.values() if run.trace_ids]
 
     def list_trajectories(self, listing: Listing) -> list[Run]:
         check_filters(listing, RUN_FILTERS)
         with self._lock:
-            runs = [run for _, run in self._runs.values()]
+            runs = self._standing()
         return _page(((run.started_ns, run.trajectory_id, run) for run in runs), listing)
 
     def list_findings(self, listing: Listing) -> list[Finding]:
@@ -106,7 +110,7 @@ class MemoryStore:
         check_filters(listing, SESSION_FILTERS)
         groups: dict[tuple[str, str], list[Run]] = {}
         with self._lock:
-            for _, run in self._runs.values():
+            for run in self._standing():
                 if run.session_id and _matches(run, listing):
                     groups.setdefault((run.tenant, run.session_id), []).append(run)
         sessions = [
@@ -117,7 +121,7 @@ class MemoryStore:
 
     def stats(self) -> Stats:
         with self._lock:
-            return Stats(len(self._spans), len(self._runs), len(self._findings), len(self._letters))
+            return Stats(len(self._spans), len(self._standing()), len(self._findings), len(self._letters))
 
 
 def rank(span: Span) -> tuple[bool, int]:

@@ -30,9 +30,13 @@ SESSION_COLUMNS = {
 }
 
 
+STANDING = "notEmpty(TraceIds)"
+"""A run that lost its traces to another one that it was joined to is kept, without traces, and never shown."""
+
+
 def get_trajectory(connection: Connection, key: str, tenant: str | None) -> Run | None:
     """See `Store.get_trajectory`."""
-    conditions = ["(TrajectoryId = {key:String} OR has(TraceIds, {key:String}))"]
+    conditions = [STANDING, "(TrajectoryId = {key:String} OR has(TraceIds, {key:String}))"]
     parameters = {"key": key}
     if tenant is not None:
         conditions.append("Tenant = {tenant:String}")
@@ -48,7 +52,7 @@ def list_trajectories(connection: Connection, listing: Listing) -> list[Run]:
     conditions, parameters = _filters(listing)
     more, times = _page(listing, "StartedAt", "TrajectoryId")
     order = "ORDER BY StartedAt DESC, TrajectoryId DESC LIMIT {limit:UInt64}"
-    sql = _select(RUN_COLUMNS, "trajectories", conditions + more, order)
+    sql = _select(RUN_COLUMNS, "trajectories", [STANDING, *conditions, *more], order)
     return [read_run(row) for row in connection.fetch(sql, **parameters, **times)]
 
 
@@ -71,7 +75,7 @@ def list_sessions(connection: Connection, listing: Listing) -> list[Session]:
         f"GROUP BY Tenant, SessionId HAVING {' AND '.join(having) or 'true'} "
         "ORDER BY Start DESC, SessionId DESC LIMIT {limit:UInt64}"
     )
-    sql = _select(SESSION_COLUMNS, "trajectories", [*conditions, "SessionId != ''"], order)
+    sql = _select(SESSION_COLUMNS, "trajectories", [STANDING, *conditions, "SessionId != ''"], order)
     rows = connection.fetch(sql, **parameters, **times)
     return [read_session(dict(zip(SESSION_COLUMNS, row, strict=True))) for row in rows]
 

@@ -256,6 +256,17 @@ def test_the_newest_version_of_a_run_is_shown(store: Store) -> None:
     assert store.stats().trajectories == 1
 
 
+def test_a_run_that_was_joined_to_another_is_not_shown(store: Store) -> None:
+    joined = run(1, session_id="s", trace_ids=["a" * 32])
+    store.put_trajectories([joined, run(2, session_id="s")], at_ns=NOW)
+    joined.trace_ids = []
+    store.put_trajectories([joined], at_ns=NOW + 1)
+    assert [r.trajectory_id for r in store.list_trajectories(Listing())] == [run(2).trajectory_id]
+    assert store.get_trajectory(joined.trajectory_id) is None
+    assert [session.trajectories for session in store.list_sessions(Listing())] == [1]
+    assert store.stats().trajectories == 1
+
+
 def test_runs_are_listed_newest_first_in_pages(store: Store) -> None:
     store.put_trajectories([run(n, started_ns=NOW + n // 2) for n in range(10)], NOW)
     seen: list[str] = []
