@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.collector.assemble.accounting import Accounting, has_usage
+from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.header import Header
 from trailhound.collector.assemble.life import Signs
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.pauses import Pauses
 from trailhound.collector.assemble.totals import RunningTotals
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
@@ -50,18 +52,12 @@ class LiveRun:
     def _clear(self) -> None:
         self._trees: dict[str, Tree] = {}
         """By trace id; nearly always one."""
-        self._shared = False
-        """Whether several traces make up the run: their topmost steps then share one scope."""
+        self._agents = Agents()
         self._calls = Calls()
         self._header = Header()
         self._totals = RunningTotals()
         self._judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
-        self._members: dict[str, list[Step]] = {}
-        """By scope: the steps whose agent that scope is."""
-        self._agentless: set[str] = set()
-        """Steps that do not name their agent themselves."""
-        self._pending: dict[str, Step] = {}
-        self._executed: set[tuple[str, str | None]] = set()
+        self._pauses = Pauses()
 
     # ------------------------------------------------------------ steps in
 
@@ -71,17 +67,15 @@ class LiveRun:
             if len(self._trees) == 1:
                 self._share()
             self._trees[step.trace_id] = Tree()
-        if step.agent is None:
-            self._agentless.add(step.span_id)
         tree = self._trees[step.trace_id]
         tree.lineage.add(step)
-        self._join_scopes(tree.lineage, step)
+        self._follow(self._agents.enter(tree.lineage, step))
         self._count(tree, step)
 
     def _share(self) -> None:
         """A second trace joins: what stood at the top of the first is now one of several tops."""
         steps = self.release()
-        self._shared = True
+        self._agents.shared = True
         for step in steps:
             self.add(step)
 
@@ -93,12 +87,9 @@ class LiveRun:
             self.rebuild([*(s for s in self.release() if s is not old), step])
             return
         self._leave(old)
-        self._pending.pop(old.span_id, None)
-        if step.agent is not None:
-            self._agentless.discard(step.span_id)
-        step.scope_id, step.agent, step.approval = old.scope_id, step.agent or old.agent, old.approval
-        members = self._members.get(old.scope_id, [])
-        members[:] = [step if s is old else s for s in members]
+        self._pauses.remove(old)
+        self._agents.swap(old, step)
+        step.approval = old.approval
         tree.lineage.swap(step)
         self._count(tree, step)
 
@@ -116,7 +107,7 @@ class LiveRun:
         steps = self._spans()
         for step in steps:
             step.counted, step.scope_id, step.approval = True, "", None
-            step.agent = None if step.span_id in self._agentless else step.agent
+            step.agent = self._agents.own_name(step)
         self._clear()
         return steps
 
@@ -145,40 +136,17 @@ class LiveRun:
             if _judged(step):
                 self._judge.put(step)
 
-    def _join_scopes(self, lineage: Lineage, step: Step) -> None:
-        own = self._members.get(step.span_id, [])
-        if step.kind == "agent":
-            for member in own:
-                self._name_agent(member, step.agent)
-        if own and (scope := self._label(lineage, lineage.scope(step.span_id))) != step.span_id:
-            del self._members[step.span_id]
-            for member in own:
-                self._enter_scope(lineage, member, scope)
-                if _judged(member):
-                    self._judge.put(member)
-        self._enter_scope(lineage, step, self._label(lineage, lineage.scope_of(step)))
-
-    def _label(self, lineage: Lineage, top: str) -> str:
-        """The scope's name. In a run of several traces all that has no parent is the run's own agent's: `""`."""
-        step = lineage.steps.get(top) if self._shared else None
-        return "" if step is not None and not step.parent_span_id else top
-
-    def _enter_scope(self, lineage: Lineage, step: Step, scope: str) -> None:
-        step.scope_id = scope
-        self._members.setdefault(scope, []).append(step)
-        agent = lineage.steps.get(lineage.scope_of(step))
-        if agent is not None and agent.kind == "agent" and agent is not step:
-            self._name_agent(step, agent.agent)
-        for call in self._calls.of(step):
-            call.scope_id = scope
-            self._judge.put(call)
-
-    def _name_agent(self, step: Step, name: str | None) -> None:
-        if name is None or step.kind == "agent" or step.span_id not in self._agentless:
-            return
-        for each in (step, *self._calls.of(step)):
-            if each.agent != name:
-                each.agent = name
+    def _follow(self, placed: Placed) -> None:
+        """Let the rules, and the calls read out of a model call, follow it into its scope and to its agent."""
+        for step in placed.moved:
+            for call in self._calls.of(step):
+                call.scope_id = step.scope_id
+                self._judge.put(call)
+            if _judged(step):
+                self._judge.put(step)
+        for step in placed.named:
+            for each in (step, *self._calls.of(step)):
+                each.agent = step.agent
                 if _judged(each):
                     self._news[id(each)] = (each, True)  # the session's rules follow each agent by its name
 
@@ -190,8 +158,8 @@ class LiveRun:
         self._enter(step)
         if step.approvals:
             self._evidence.append(step)
-        self._header.add(step, None if step.span_id in self._agentless else step.agent)
-        self._note_pause(step)
+        self._header.add(step, self._agents.own_name(step))
+        self._pauses.add(step)
         joined = self._calls.add(step)
         for call in joined.gone:
             self._leave(call)
@@ -219,21 +187,6 @@ class LiveRun:
             self._news[id(step)] = (step, False)
         step.counted = now
 
-    def _note_pause(self, step: Step) -> None:
-        if step.status == "pending":
-            self._pending[step.span_id] = step
-        elif step.kind == "tool" and step.tool is not None and step.status in ("ok", "error", "denied"):
-            self._executed.add((step.tool.name, step.tool.call_id))
-            self._executed.add((step.tool.name, step.tool.arguments_hash))
-
-    def _taken_up(self, step: Step) -> bool:
-        """Whether a paused step was resumed in this run: its call ran, or the agent went on under a later root."""
-        if step.tool is not None:
-            key = step.tool.call_id if step.tool.call_id is not None else step.tool.arguments_hash
-            return (step.tool.name, key) in self._executed
-        root = self._header.last_root.value
-        return root is not None and root.start_ns > step.start_ns and root.status != "pending"
-
     # ------------------------------------------------------------ what it is
 
     def signs(self) -> Signs:
@@ -241,7 +194,7 @@ class LiveRun:
         return Signs(
             root_ended=root is not None and root.end_ns > 0 and not self._asks(root),
             root_failed=root is not None and self._header.failed,
-            paused=any(not self._taken_up(s) for s in self._pending.values()),
+            paused=self._pauses.paused(root),
             last_received_ns=self._header.last_received_ns,
         )
 
