@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.life import outlook
@@ -14,6 +14,7 @@ from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.traces import TraceRuns, together
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_log
+from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
@@ -78,9 +79,7 @@ class Watch:
         self._dirty: dict[Key, LiveRun] = {}
         self._due: list[tuple[int, Key]] = []
         self._closed: list[tuple[int, Key]] = []
-        self._told: dict[str, Finding] = {}
-        """Findings as last reported by `changes`, to tell what changed."""
-        self._by_run: dict[Key, set[str]] = {}
+        self._told = Told()
         self._segment = 0
 
     # ------------------------------------------------------------ records in
@@ -233,8 +232,7 @@ class Watch:
             if trace is not None and not any(_key(r) in self.runs for r in trace.runs):
                 del self._traces[trace.key]
                 self._stitcher.forget(trace.key)
-        for finding_id in self._by_run.pop(key, ()):
-            self._told.pop(finding_id, None)
+        self._told.forget(key)
 
     def low_water(self) -> int | None:
         """The first journal segment that an open run still needs; None when no run is open."""
@@ -281,23 +279,11 @@ class Watch:
         changes = Changes()
         for key, run in self._dirty.items():
             (changes.runs if run.has_steps else changes.joined).append(run)
-            changes.findings += self._news(key, run.findings)
+            changes.findings += self._told.news(key, run.findings)
         for scope_key, findings in self._wider.take_findings():
-            changes.findings += self._news(scope_key, findings)
+            changes.findings += self._told.news(scope_key, findings)
         self._dirty = {}
         return changes
-
-    def _news(self, key: Key, findings: Iterable[Finding]) -> list[Finding]:
-        """Findings of one run or scope that are new or different; one that vanished is told once, as resolved."""
-        now = {f.finding_id: f for f in findings}
-        news = [f for f in now.values() if self._told.get(f.finding_id) != f]
-        for gone in self._by_run.get(key, set()) - now.keys():
-            old = self._told.pop(gone)
-            if old.state != "resolved":
-                news.append(_resolved(old))
-        self._told.update(now)
-        self._by_run[key] = set(now)
-        return news
 
     def trajectories(self) -> list[Trajectory]:
         """Every run in memory, in order of start."""
@@ -312,7 +298,3 @@ class Watch:
 
 def _key(run: LiveRun) -> Key:
     return (run.run.tenant, run.run.trajectory_id)
-
-
-def _resolved(finding: Finding) -> Finding:
-    return replace(finding, state="resolved")

@@ -1,0 +1,39 @@
+"""What was told of each run's and scope's findings, so that the next telling holds only what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from trailhound.model import Finding
+
+Key = tuple[str, str]
+"""(tenant, trajectory id or scope)"""
+
+
+class Told:
+    """Findings as last told, by their id and by the run or scope that they are of."""
+
+    def __init__(self) -> None:
+        self._findings: dict[str, Finding] = {}
+        self._of: dict[Key, set[str]] = {}
+
+    def news(self, key: Key, findings: Iterable[Finding]) -> list[Finding]:
+        """Findings that are new or different; one that vanished is told once, as resolved."""
+        now = {f.finding_id: f for f in findings}
+        before = self._of.get(key, set())
+        if not now and not before:
+            return []
+        news = [f for f in now.values() if self._findings.get(f.finding_id) != f]
+        for gone in before - now.keys():
+            old = self._findings.pop(gone)
+            if old.state != "resolved":
+                news.append(replace(old, state="resolved"))
+        self._findings.update(now)
+        self._of[key] = set(now)
+        return news
+
+    def forget(self, key: Key) -> None:
+        """The run or scope leaves memory."""
+        for finding_id in self._of.pop(key, ()):
+            self._findings.pop(finding_id, None)
