@@ -104,6 +104,7 @@ class Connection:
             database=database or "default",
             connect_timeout=5,
             send_receive_timeout=INSERT_TIMEOUT_S,
+            show_clickhouse_errors="scrub",  # the whole text names the host
             autogenerate_session_id=False,  # a session would serialise the clients of a server
         )
 

@@ -1,7 +1,7 @@
 -- Spans. The first columns are those of the OpenTelemetry Collector's ClickHouse exporter (contrib,
 -- exporter/clickhouseexporter, traces table), so that dashboards made for it work here; the rest is ours.
 -- The attributes are three quarters of the bytes: larger blocks and ZSTD(3) save 26 of 190 bytes a span. Small granules
--- keep the reading of one trace cheap, compact parts the writing of a segment.
+-- keep the reading of one trace cheap.
 -- Names that a model or a stranger chooses are String: only closed sets and attribute keys are LowCardinality.
 CREATE TABLE IF NOT EXISTS otel_traces
 (
@@ -72,4 +72,7 @@ SETTINGS
     non_replicated_deduplication_window = 10000,
     ttl_only_drop_parts = 1,
     index_granularity = 1024,
-    min_bytes_for_wide_part = 134217728;
+    -- merging column by column costs 10 instead of 16 us CPU a span, and merging more parts at once makes fewer merges
+    vertical_merge_algorithm_min_rows_to_activate = 1,
+    vertical_merge_algorithm_min_columns_to_activate = 1,
+    merge_selector_base = 10;
