@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.life import outlook
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.scopes import WiderScopes
-from trailhound.collector.assemble.stitch import Stitcher
-from trailhound.collector.assemble.traces import TraceRuns, together
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_log
 from trailhound.collector.told import Told
@@ -72,8 +71,7 @@ class Watch:
         self.counts = Counts()
         self.runs: dict[Key, LiveRun] = {}
         self._metrics = metrics
-        self._traces: dict[Key, TraceRuns] = {}
-        self._stitcher = Stitcher(config.runs.join)
+        self._places = Places(config.runs.join, self._new_run)
         self._approvals = ApprovalIndex(config.approvals)
         self._wider = WiderScopes(self.rules)
         self._dirty: dict[Key, LiveRun] = {}
@@ -104,66 +102,44 @@ class Watch:
 
     def _take(self, fed: Fed, received: Received, step: Step) -> None:
         """Assemble one span."""
-        trace = self._trace(step.tenant, step.trace_id)
-        known = trace.known(step.span_id)
+        self._bring_back(step)
+        known = self._places.known(step)
         if known is None:
             fed.new.append((received, step))
-            changed = self._place(trace, step)
+            changed = self._places.add(step)
         else:
             fed.duplicate += 1
             if step.end_ns <= known[1].end_ns:
                 return
             fed.replaced.append((received, step))
-            changed = trace.replace(step)
+            changed = self._places.replace(step)
         for run in changed:
             self._touch(run)
-
-    def _place(self, trace: TraceRuns, step: Step) -> list[LiveRun]:
-        """Add a new step where it belongs; returns the runs that changed."""
-        before = trace.identity
-        changed = trace.add(step)
-        affected = self._stitcher.learn(step)
-        if trace.identity != before:
-            affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
-        return changed + self._regroup(affected) if affected else changed
-
-    def _regroup(self, affected: set[Key]) -> list[LiveRun]:
-        """Let the traces that are joined share the home of the one that starts first; returns the runs that changed."""
-        changed: list[LiveRun] = []
-        seen: set[Key] = set()
-        for key in affected & self._traces.keys():
-            if key not in seen:
-                group = together(self._stitcher, self._traces, key)
-                seen.update(trace.key for trace in group)
-                home = min(group, key=lambda trace: (trace.start_ns, trace.trace_id)).home
-                for trace in group:
-                    changed += trace.move(home)
-        return changed
 
     def _overhear(self, record: Record) -> None:
         """Join log records with the spans that they belong to."""
         for log in decode_logs(record):
             said = read_log(log)
             if said is not None:
-                for run in self._trace(said.tenant, said.trace_id).hear(said):
+                self._bring_back(said)
+                for run in self._places.hear(said):
                     self._touch(run)
 
-    def _trace(self, tenant: str, trace_id: str) -> TraceRuns:
-        trace = self._traces.get((tenant, trace_id))
-        if trace is None:
-            trace = TraceRuns(tenant, trace_id, lambda run_id: self._new_run(tenant, run_id, trace_id))
-            self._traces[tenant, trace_id] = trace
+    def _bring_back(self, step: Step) -> None:
+        """Open the step's trace; when its run was closed and forgotten, take its stored spans first."""
+        key = (step.tenant, step.trace_id)
+        if key not in self._places:
+            self._places.open(*key)
             if self._recall is not None:
-                self.restore(self._recall(tenant, trace_id))
-        return trace
+                self.restore(self._recall(*key))
 
     def restore(self, spans: Iterable[Span]) -> None:
         """Take spans that came long ago and are stored: they are judged, and counted nowhere."""
         for span in spans:
             step = read(span, self.config.runs.task)
-            trace = self._trace(step.tenant, step.trace_id)
-            if trace.known(step.span_id) is None:
-                for run in self._place(trace, step):
+            self._bring_back(step)
+            if self._places.known(step) is None:
+                for run in self._places.add(step):
                     self.runs[_key(run)] = self._dirty[_key(run)] = run
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
@@ -227,11 +203,7 @@ class Watch:
             return
         del self.runs[key]
         self._wider.forget(run)
-        for trace_id in run.run.trace_ids:
-            trace = self._traces.get((run.run.tenant, trace_id))
-            if trace is not None and not any(_key(r) in self.runs for r in trace.runs):
-                del self._traces[trace.key]
-                self._stitcher.forget(trace.key)
+        self._places.forget(run, lambda other: _key(other) in self.runs)
         self._told.forget(key)
 
     def low_water(self) -> int | None:
@@ -267,8 +239,7 @@ class Watch:
 
     def _ask(self, call: Step) -> None:
         """New evidence may change the verdict on a call of any run."""
-        trace = self._traces.get((call.tenant, call.trace_id))
-        known = trace.known(call.span_id) if trace is not None else None
+        known = self._places.known(call)
         if known is not None:
             run = known[0]
             run.approve(call, self._approvals.ask(call, run.session_id))

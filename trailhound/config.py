@@ -114,9 +114,9 @@ class Runs(Section):
     )
     waiting: Duration = Field(86400.0, description="the same for a run that waits for a person")
     task: list[str] = Field(["agent.task", "gen_ai.task.name"], description="attributes that name the task of a run")
-    join: list[Literal["call_id", "link"]] = Field(
-        ["call_id", "link"],
-        description="what joins several traces to one run: the id of a tool call that one trace asked for and another ran or was answered, a span link of a root; `[]`: nothing",
+    join: list[Literal["call_id", "link", "transport"]] = Field(
+        ["call_id", "link", "transport"],
+        description="what joins several traces to one run: the id of a tool call that one trace asked for and another ran or was answered, a span link of a root, an MCP server's span inside the call that it carried out; `[]`: nothing",
     )
 
 

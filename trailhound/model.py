@@ -255,6 +255,10 @@ class Step:
     seen only in a model's messages did not run (it was denied, is pending, or was running when the process died)."""
     remote_parent: bool = False
     """True when the parent lives in another process (OTLP span flags, bits 8 and 9): it may never arrive."""
+    speaks_for_parent: bool = False
+    """True for a span that tells how the tool call above it went: that it was decided about, denied, or failed."""
+    transport: bool = False
+    """True for an MCP client's or server's view of a call, which is no call of its own where an agent's is seen."""
     synthetic: bool = False
     """True for a tool call read out of a model's messages because no tool span exists."""
     service_version: str | None = None

@@ -42,6 +42,8 @@ class Accounting:
         self._rollup_below: set[str] = set()
         """... with any usage below them."""
         self._twins = Twins()
+        self.joined = False
+        """Whether other traces are part of the run: a served call at the top of this one is then one of theirs."""
 
     def add(self, step: Step) -> list[Step]:
         """Take a step just placed in the lineage; returns it and every earlier step whose `counted` changed."""
@@ -136,6 +138,8 @@ class Accounting:
     def _is_transport(self, step: Step) -> bool:
         if step.tool is None:
             return False
+        if step.transport and self.joined and not step.parent_span_id:
+            return True
         name, call_id = bare_tool(step.tool.name), step.tool.call_id
         for above in self._lineage.ancestors(step):
             if above.kind == "tool" and above.tool is not None:
@@ -190,12 +194,12 @@ def _same_call(a: Step, b: Step) -> bool:
     return a.start_ns <= b.end_ns and b.start_ns <= a.end_ns
 
 
-def _rank(step: Step) -> tuple[bool, int, int, str]:
-    """The better report of a call comes first: with usage, with more of it known, then by time and id."""
+def _rank(step: Step) -> tuple[bool, int, int, int, str]:
+    """The better report of a call comes first: with usage, with more of it known, nearer to the provider (shorter)."""
     usage = step.usage
     unknown = 5 if usage is None else sum(
         v is None for v in (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens)
     )  # fmt: skip
     if step.tool is not None:
         unknown = (step.tool.arguments is None) + (step.tool.result is None)
-    return (not has_usage(step), unknown, step.start_ns, step.span_id)
+    return (not has_usage(step), unknown, step.end_ns - step.start_ns, step.start_ns, step.span_id)

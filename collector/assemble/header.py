@@ -60,7 +60,7 @@ class Header:
         self.ended_ns = 0
         self.last_received_ns = 0
 
-    def add(self, step: Step, agent: str | None) -> None:
+    def add(self, step: Step, agent: str | None, *, root: bool) -> None:
         """Take a step; `agent` is the name that it carries itself, not one that it inherits."""
         order = step.order
         self._traces[step.trace_id] = min(step.start_ns, self._traces.get(step.trace_id, step.start_ns))
@@ -70,7 +70,7 @@ class Header:
         self.session_id.offer(order, step.session_id)
         self.user_id.offer(order, step.user_id)
         self.task.offer(order, step.task)
-        if not step.parent_span_id or step.remote_parent:
+        if root:
             self.root.offer(order, step)
             self.last_root.offer(order, step)
         if agent is not None:

@@ -31,9 +31,10 @@ class Tree:
 
     __slots__ = ("accounting", "lineage")
 
-    def __init__(self) -> None:
+    def __init__(self, *, joined: bool) -> None:
         self.lineage = Lineage()
         self.accounting = Accounting(self.lineage)
+        self.accounting.joined = joined
 
 
 class LiveRun:
@@ -53,7 +54,7 @@ class LiveRun:
         self._trees: dict[str, Tree] = {}
         """By trace id; nearly always one."""
         self._agents = Agents()
-        self._calls = Calls()
+        self._calls = Calls(self._leave, self._enter)
         self._header = Header()
         self._totals = RunningTotals()
         self._judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
@@ -66,7 +67,7 @@ class LiveRun:
         if step.trace_id not in self._trees:
             if len(self._trees) == 1:
                 self._share()
-            self._trees[step.trace_id] = Tree()
+            self._trees[step.trace_id] = Tree(joined=self._agents.shared)
         tree = self._trees[step.trace_id]
         tree.lineage.add(step)
         self._follow(self._agents.enter(tree.lineage, step))
@@ -87,7 +88,7 @@ class LiveRun:
             self.rebuild([*(s for s in self.release() if s is not old), step])
             return
         self._leave(old)
-        self._pauses.remove(old)
+        self._calls.remove(old)
         self._agents.swap(old, step)
         step.approval = old.approval
         tree.lineage.swap(step)
@@ -123,11 +124,7 @@ class LiveRun:
         """Take what a log record says about a tool call, by its id; False when no span here has that call."""
         if said.approvals:
             self._evidence.append(said)
-        filled = self._calls.hear(said)
-        if filled is not None and _judged(filled):
-            self._judge.put(filled)
-            self._news[id(filled)] = (filled, True)
-        return filled is not None or bool(said.approvals)
+        return self._calls.hear(said) or bool(said.approvals)
 
     def approve(self, step: Step, verdict: ApprovalVerdict | None) -> None:
         """Set what the approvals index says of a call; the rules look at it again."""
@@ -158,22 +155,15 @@ class LiveRun:
         self._enter(step)
         if step.approvals:
             self._evidence.append(step)
-        self._header.add(step, self._agents.own_name(step))
-        self._pauses.add(step)
-        joined = self._calls.add(step)
-        for call in joined.gone:
-            self._leave(call)
-        for call in joined.new:
-            self._enter(call)
-        for call in joined.filled:
-            if call is not step and _judged(call):
-                self._judge.put(call)
-                self._news[id(call)] = (call, True)
+        root = (not step.parent_span_id or step.remote_parent) and not (step.transport and self._agents.shared)
+        self._header.add(step, self._agents.own_name(step), root=root)
+        self._calls.add(step, tree.lineage)
 
     # ------------------------------------------------------------ what counts
 
     def _enter(self, step: Step) -> None:
         self._totals.put(step)
+        self._pauses.add(step)
         if _judged(step):
             self._judge.put(step)
             self._news[id(step)] = (step, True)
@@ -182,6 +172,7 @@ class LiveRun:
         """Take a step out again, as it was counted before."""
         now, step.counted = step.counted, step.counted if counted is None else counted
         self._totals.take(step)
+        self._pauses.remove(step)
         if _judged(step):
             self._judge.drop(step)
             self._news[id(step)] = (step, False)

@@ -10,18 +10,19 @@ class Pauses:
 
     def __init__(self) -> None:
         self._pending: dict[str, Step] = {}
-        self._done: set[tuple[str, str | None]] = set()
-        """(tool, call id) and (tool, hash of the arguments)."""
+        self._done: dict[tuple[str, str | None], int] = {}
+        """(tool, call id) and (tool, hash of the arguments) -> how many calls."""
 
     def add(self, step: Step) -> None:
         if step.status == "pending":
             self._pending[step.span_id] = step
-        elif step.kind == "tool" and step.tool is not None and step.status in ("ok", "error", "denied"):
-            self._done.add((step.tool.name, step.tool.call_id))
-            self._done.add((step.tool.name, step.tool.arguments_hash))
+        for key in _done_keys(step):
+            self._done[key] = self._done.get(key, 0) + 1
 
     def remove(self, step: Step) -> None:
         self._pending.pop(step.span_id, None)
+        for key in _done_keys(step):
+            self._done[key] -= 1
 
     def paused(self, last_root: Step | None) -> bool:
         """Whether anything still waits; `last_root` is the root of the run that started last."""
@@ -31,5 +32,11 @@ class Pauses:
         """Its call ran, or the agent went on under a later root."""
         if step.tool is not None:
             key = step.tool.call_id if step.tool.call_id is not None else step.tool.arguments_hash
-            return (step.tool.name, key) in self._done
+            return self._done.get((step.tool.name, key), 0) > 0
         return last_root is not None and last_root.start_ns > step.start_ns and last_root.status != "pending"
+
+
+def _done_keys(step: Step) -> tuple[tuple[str, str | None], ...]:
+    if step.kind != "tool" or step.tool is None or step.status not in ("ok", "error", "denied"):
+        return ()
+    return ((step.tool.name, step.tool.call_id), (step.tool.name, step.tool.arguments_hash))

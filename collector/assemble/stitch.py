@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from trailhound.collector.assemble.transports import Transports
 from trailhound.model import Step
 
 TraceKey = tuple[str, str]
@@ -19,9 +20,9 @@ class Join:
     first: TraceKey
     second: TraceKey
     kind: str
-    """`call_id` or `link`."""
+    """`call_id`, `link` or `transport`."""
     evidence: str
-    """The call id, or the span id of the span that links."""
+    """The call id, or the id of the span that links or that serves the other trace's call."""
 
 
 _ASKED, _RAN, _GIVEN = 1, 2, 4
@@ -78,13 +79,14 @@ class _Local:
 class Stitcher:
     """Keeps the joins between traces up to date. A join is a function of what was seen, whatever came first.
 
-    Only traces of one tenant and one service are joined, and never those of two sessions or two users.
+    Only traces of one tenant are joined, calls only within one service, and never those of two sessions or two users.
     """
 
     def __init__(self, kinds: Iterable[str]) -> None:
         self._kinds = frozenset(kinds)
         self._calls: dict[tuple[str, ...], _CallId] = {}
         self._local: dict[TraceKey, _Local] = {}
+        self._transports = Transports()
         self._joins: dict[tuple[str, ...], list[Join]] = {}
         """By what each join comes from."""
         self._neighbours: dict[TraceKey, dict[Join, None]] = {}
@@ -102,6 +104,11 @@ class Stitcher:
             join = Join((step.tenant, link.trace_id), trace, "link", step.span_id)
             joins = [join] if join.first != join.second else []
             changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins, trace)
+        if "transport" in self._kinds and step.kind == "tool":
+            for served, call in self._transports.add(step).items():
+                server = (step.tenant, served[2])
+                joins = [] if call is None else [Join((step.tenant, call[2]), server, "transport", served[3])]
+                changed |= self._set(("transport", step.tenant, served[2], served[3]), joins, server)
         return changed
 
     def _learn_call(self, trace: TraceKey, step: Step, call_id: str, part: int) -> set[TraceKey]:

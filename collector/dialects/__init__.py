@@ -10,10 +10,11 @@ from trailhound.collector.dialects.logs import as_span
 from trailhound.collector.dialects.reader import Reader, dialects
 from trailhound.model import LogRecord, Span, Step
 
-__all__ = ["DIALECTS", "Dialect", "read", "read_log"]
+__all__ = ["DIALECTS", "Dialect", "read", "read_log", "settle"]
 
 DIALECTS: list[Dialect] = dialects(sys.modules[__name__])
 _reader = Reader(DIALECTS)
+_settlers = {d.name: d.settle for d in DIALECTS if d.settle is not None}
 
 
 def read(span: Span, task: Sequence[str] = ()) -> Step:
@@ -25,3 +26,10 @@ def read_log(record: LogRecord) -> Step | None:
     """What a log record says about the span that it belongs to, as a step that holds only that; None when nothing."""
     span = as_span(record)
     return None if span is None else _reader.read(span)
+
+
+def settle(step: Step) -> None:
+    """Let the dialects of a tool step judge its status by a result that was found elsewhere; changes the step."""
+    for name in step.dialects:
+        if name in _settlers:
+            _settlers[name](step)

@@ -76,4 +76,5 @@ DIALECT = Dialect(
     },
     records_tools=lambda scope: True,
     refine=refine,
+    settle=_tool,
 )

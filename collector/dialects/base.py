@@ -62,5 +62,7 @@ class Dialect:
     """Prefix of flattened keys (`llm.input_messages.`) -> name of the list that they make up."""
     records_tools: Callable[[str], bool] | None = None
     """Whether the instrumentation of a given scope name gives every executed tool a span of its own."""
+    settle: Callable[[Step], None] | None = None
+    """Looks at the status of a tool step again when its result was found elsewhere."""
     refine: Refine | None = None
     """Called on steps of this dialect after the common part was read, in the order of dialects."""

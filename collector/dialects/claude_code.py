@@ -22,6 +22,7 @@ ACTORS = {"hook": "hook", "classifier": "model"}
 
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
+    step.speaks_for_parent = seen.span.attributes.get("span.type") in ("tool.blocked_on_user", "tool.execution")
     if step.kind == "tool":
         _tool(step, seen)
     elif step.kind == "approval":

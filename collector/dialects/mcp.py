@@ -3,7 +3,13 @@
 `mcp.session.id` is the transport's session, new for every request in some servers, so it is no conversation.
 """
 
-from trailhound.collector.dialects.base import OTHER, TOOL, Dialect
+from trailhound.collector.dialects.base import OTHER, TOOL, Dialect, Seen
+from trailhound.model import Step
+
+
+def refine(step: Step, seen: Seen) -> None:
+    step.transport = step.kind == "tool" and "mcp.method.name" in seen.span.attributes
+
 
 DIALECT = Dialect(
     name="mcp",
@@ -17,4 +23,5 @@ DIALECT = Dialect(
         }
     },
     kind_order=300,
+    refine=refine,
 )

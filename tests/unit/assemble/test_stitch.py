@@ -19,8 +19,8 @@ SECOND = 1_000_000_000
 
 
 def span(
-    trace: int, number: int, at: float, attributes: dict[str, Any], *, parent: int = 0, links: list[int] = []
-) -> Span:  # noqa: B006
+    trace: int, number: int, at: float, attributes: dict[str, Any], *, parent: int = 0, links: tuple[int, ...] = ()
+) -> Span:
     made = Span(
         trace_id=trace.to_bytes(16, "big"), span_id=(trace * 100 + number).to_bytes(8, "big"), name="x",
         parent_span_id=(trace * 100 + parent).to_bytes(8, "big") if parent else b"",
@@ -104,8 +104,9 @@ def test_an_id_that_several_traces_ask_for_joins_nothing() -> None:
 
 @pytest.mark.parametrize("field", ["session_id", "user_id"])
 def test_sessions_and_users_are_never_joined(field: str) -> None:
-    ours = chat(1, 0, asks="call-a", **{field: "one"})
-    theirs = chat(2, 2, given=("call-a",), **{field: "two"})
+    names: dict[str, Any] = {field: "one"}
+    ours = chat(1, 0, asks="call-a", **names)
+    theirs = chat(2, 2, given=("call-a",), **(names | {field: "two"}))
     unknown = chat(3, 2, given=("call-a",))
     for order in itertools.permutations([ours, theirs]):
         assert runs(list(order)) == [[1], [2]]
@@ -139,14 +140,14 @@ def test_a_call_that_another_trace_ran_is_a_pause_and_its_resumption() -> None:
 
 
 def test_a_root_that_links_to_one_other_trace_goes_on_with_it() -> None:
-    linked = [chat(1, 0), span(2, 1, 2, {}, links=[1]), span(3, 1, 4, {}, links=[1, 2])]
+    linked = [chat(1, 0), span(2, 1, 2, {}, links=(1,)), span(3, 1, 4, {}, links=(1, 2))]
     for order in itertools.permutations(linked):
         assert runs(list(order)) == [[1, 2], [3]]  # a batch that links to many belongs to none
 
 
 def test_every_join_can_be_switched_off() -> None:
     assert runs(BARE, join=["link"]) == [[1], [2], [3]]
-    assert runs([chat(1, 0), span(2, 1, 2, {}, links=[1])], join=["call_id"]) == [[1], [2]]
+    assert runs([chat(1, 0), span(2, 1, 2, {}, links=(1,))], join=["call_id"]) == [[1], [2]]
 
 
 def test_a_run_that_vanished_is_told() -> None:

@@ -1,0 +1,117 @@
+"""What a tool's own span leaves open and its neighbours tell: arguments, result, and whether it ran at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trailhound.collector.dialects import settle
+from trailhound.model import Approval, Failure, Status, Step, ToolCall
+
+
+@dataclass(slots=True)
+class _Known:
+    arguments: Any
+    arguments_hash: str | None
+    result: Any
+    status: Status
+    error: Failure | None
+
+
+class ToolFacts:
+    """Derives the facts of tool spans, always anew from the span as it was read: the order of arrival is no matter.
+
+    One call id is one call. Where one instrumentation shows it twice, one after the other, the first was waiting for a
+    confirmation (ADK) and only the last can have run, unless the first says by an error or a result that it ran too.
+    """
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[str, str], _Known] = {}
+        """As read, of the spans that were changed."""
+        self._children: dict[tuple[str, str], list[Step]] = {}
+        self._next: _Known | None = None
+
+    def add_children(self, span: Step, children: Sequence[Step]) -> None:
+        """Note spans below a tool's that speak for it (`Step.speaks_for_parent`)."""
+        known = self._children.setdefault((span.trace_id, span.span_id), [])
+        known += [c for c in children if c not in known]
+
+    def differ(self, span: Step, asked: Sequence[ToolCall], result: Any, heard: Step | None, last: bool) -> bool:
+        """Derive what `span` should say; True when that is not what it says. `apply` then makes it so."""
+        assert span.tool is not None
+        now = _known(span, span.tool)
+        key = (span.trace_id, span.span_id)
+        own = self._own.get(key, now)
+        derived = replace(own)
+        for call in asked:
+            if isinstance(call.arguments, dict) and not isinstance(derived.arguments, dict):
+                derived.arguments, derived.arguments_hash = call.arguments, call.arguments_hash
+        if not last and own.status == "ok" and own.result is None:
+            derived.status = "pending"
+        elif last:
+            self._hear(derived, own, result, heard)
+            derived = _settled(span, derived)
+        for child in self._children.get(key, ()):
+            _hear_child(derived, child, span)
+        if derived == now:
+            return False
+        self._own.setdefault(key, own)
+        self._next = derived
+        return True
+
+    @staticmethod
+    def _hear(derived: _Known, own: _Known, result: Any, heard: Step | None) -> None:
+        if derived.result is None and own.status in ("ok", "error"):
+            derived.result = result
+        if heard is not None and heard.status == "error" and derived.status == "ok":
+            derived.status, derived.error = "error", heard.error
+
+    def apply(self, span: Step) -> None:
+        """Let `span` say what `differ` derived."""
+        known = self._next
+        assert known is not None
+        assert span.tool is not None
+        _write(span, span.tool, known)
+
+
+def _known(span: Step, tool: ToolCall) -> _Known:
+    return _Known(tool.arguments, tool.arguments_hash, tool.result, span.status, span.error)
+
+
+def _write(span: Step, tool: ToolCall, known: _Known) -> None:
+    tool.arguments, tool.arguments_hash, tool.result = known.arguments, known.arguments_hash, known.result
+    span.status, span.error = known.status, known.error
+
+
+def _settled(span: Step, derived: _Known) -> _Known:
+    """Let the span's dialect look at the result again: it may tell that the call waits or was denied."""
+    assert span.tool is not None
+    if derived.result is None:
+        return derived
+    trial = replace(span, tool=replace(span.tool))
+    assert trial.tool is not None
+    _write(trial, trial.tool, derived)
+    settle(trial)
+    return _known(trial, trial.tool)
+
+
+def _hear_child(derived: _Known, child: Step, span: Step) -> None:
+    """A child span tells that the call was denied or failed; a decision in it is one about this very call."""
+    child.approvals = tuple(_about(decision, derived, span) for decision in child.approvals)
+    if any(decision.decision in ("denied", "cancelled") for decision in child.approvals):
+        derived.status = "denied"
+    elif child.status == "error" and derived.status == "ok":
+        derived.status, derived.error = "error", child.error
+
+
+def _about(decision: Approval, derived: _Known, span: Step) -> Approval:
+    """The decision with the call it is about. The tool's span began before it, but waited for it before it ran."""
+    assert span.tool is not None
+    return replace(
+        decision,
+        call_id=decision.call_id or span.tool.call_id,
+        tool=decision.tool or span.tool.name,
+        arguments_hash=decision.arguments_hash or derived.arguments_hash,
+        decided_ns=min(decision.decided_ns, span.start_ns),
+    )

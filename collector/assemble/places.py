@@ -1,0 +1,80 @@
+"""All traces in memory, and where their spans belong: each in its own run, or in one that several traces share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.stitch import Stitcher, TraceKey
+from trailhound.collector.assemble.traces import TraceRuns, together
+from trailhound.model import Step
+
+NewRun = Callable[[str, str, str], LiveRun]
+"""(tenant, trajectory id, trace id) -> a run."""
+
+
+class Places:
+    """Every change returns the runs that it changed."""
+
+    def __init__(self, join: Iterable[str], new_run: NewRun) -> None:
+        self._traces: dict[TraceKey, TraceRuns] = {}
+        self._stitcher = Stitcher(join)
+        self._new_run = new_run
+
+    def __contains__(self, trace: TraceKey) -> bool:
+        return trace in self._traces
+
+    def open(self, tenant: str, trace_id: str) -> TraceRuns:
+        """The runs of a trace, new or known."""
+        trace = self._traces.get((tenant, trace_id))
+        if trace is None:
+            trace = TraceRuns(tenant, trace_id, lambda run_id: self._new_run(tenant, run_id, trace_id))
+            self._traces[tenant, trace_id] = trace
+        return trace
+
+    def known(self, step: Step) -> tuple[LiveRun, Step] | None:
+        """The run and the step of a span that was taken before."""
+        trace = self._traces.get((step.tenant, step.trace_id))
+        return None if trace is None else trace.known(step.span_id)
+
+    def add(self, step: Step) -> list[LiveRun]:
+        """Take a step with a new span id."""
+        trace = self._traces[step.tenant, step.trace_id]
+        before = trace.identity
+        changed = trace.add(step)
+        affected = self._stitcher.learn(step)
+        if trace.identity != before:
+            affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
+        return changed + self._regroup(affected)
+
+    def replace(self, step: Step) -> list[LiveRun]:
+        """Take a later report of a known span."""
+        changed = self._traces[step.tenant, step.trace_id].replace(step)
+        return changed + self._regroup(self._stitcher.learn(step))
+
+    def hear(self, said: Step) -> list[LiveRun]:
+        """Take what a log record says of a span."""
+        changed = self.open(said.tenant, said.trace_id).hear(said)
+        known = self.known(said)
+        return changed if known is None else changed + self._regroup(self._stitcher.learn(known[1]))
+
+    def _regroup(self, affected: set[TraceKey]) -> list[LiveRun]:
+        """Let the traces that are joined share the home of the one that starts first."""
+        changed: list[LiveRun] = []
+        seen: set[TraceKey] = set()
+        for key in sorted(affected & self._traces.keys()):
+            if key not in seen:
+                group = together(self._stitcher, self._traces, key)
+                seen.update(trace.key for trace in group)
+                home = min(group, key=lambda trace: (trace.start_ns, trace.trace_id)).home
+                for trace in group:
+                    changed += trace.move(home)
+        return changed
+
+    def forget(self, run: LiveRun, alive: Callable[[LiveRun], bool]) -> None:
+        """A run leaves memory, and with it those of its traces that have no other run alive."""
+        for trace_id in run.run.trace_ids:
+            trace = self._traces.get((run.run.tenant, trace_id))
+            if trace is not None and not any(alive(r) for r in trace.runs):
+                del self._traces[trace.key]
+                self._stitcher.forget(trace.key)
