@@ -10,7 +10,7 @@ from prometheus_client import generate_latest
 
 from trailhound.alerts.exposition import Exposition, Once
 from trailhound.metrics import Metrics
-from trailhound.model import Finding, Model, Run, Step, ToolCall, Totals, Usage
+from trailhound.model import Finding, Model, Run, Severity, Step, ToolCall, Totals, Usage
 
 SETTLE_NS = 3_000_000_000
 SHOP = {"service": "shop", "agent": "desk"}
@@ -36,7 +36,7 @@ def llm(span_id: str, **fields: Any) -> Step:
     )
 
 
-def finding(severity: str = "warning", **fields: Any) -> Finding:
+def finding(severity: Severity = "warning", **fields: Any) -> Finding:
     made = Finding(
         "f1",
         "loop",
@@ -53,7 +53,7 @@ def finding(severity: str = "warning", **fields: Any) -> Finding:
         "",
         [],
         1,
-        1,  # type: ignore[arg-type]
+        1,
     )
     for name, value in fields.items():
         setattr(made, name, value)
