@@ -95,7 +95,7 @@ def test_every_form_of_a_recording_gives_the_same(
     elif form == "jsonl":
         (tmp_path / "out.jsonl").write_bytes(lines)
     elif form == "jsonl.gz":
-        (tmp_path / "out.jsonl.gz").write_bytes(gzip.compress(lines))
+        (tmp_path / "out.jsonl.gz").write_bytes(gzip.compress(lines, mtime=0))
     elif form == "jsonl.zst":
         (tmp_path / "out.jsonl.zst").write_bytes(zstandard.compress(lines))
     else:
@@ -128,7 +128,7 @@ def test_what_is_no_recording_is_skipped_with_a_note(trailhound: Any, truth: dic
         ("900.pb.gz", b"no gzip", "bad_compression"),
         ("900.pb.zst", b"no zstd", "bad_compression"),
         ("900.jsonl.gz", b"no gzip", "bad_compression"),
-        ("900.jsonl.gz", gzip.compress(b'{"resourceSpans": []}\n')[:-9], "bad_compression"),
+        ("900.jsonl.gz", gzip.compress(b'{"resourceSpans": []}\n', mtime=0)[:-9], "bad_compression"),
         ("900.jsonl.zst", b"no zstd", "bad_compression"),
         ("900.json", b'{"resourceSpans": [', "bad_json"),
         ("900.jsonl", b'{"resourceSpans": []}\n{"resour', "bad_json"),
