@@ -37,6 +37,7 @@ Build = Callable[[Config, Callable[[str], None]], Service]
 
 def run(role: str, build: Build) -> int:
     """The whole life of a child: 0 when it was told to stop, 1 when it failed, 2 when it can never work."""
+    os.umask(0o077)  # what senders told us is nobody else's business
     logs.setup(role, as_json=os.environ.get("TRAILHOUND_LOG") == "json")
     stop, failures = threading.Event(), list[str]()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the supervisor decides

@@ -48,7 +48,6 @@ class Daemon:
         self._clock = clock or SystemClock()
         self._lock: IO[str] | None = None
         self._children: list[Supervised] = []
-        self._stopping = threading.Event()
         self.addresses: Addresses | None = None
 
     def start(self) -> Addresses:
@@ -71,10 +70,14 @@ class Daemon:
         """Process ids of the running children by role."""
         return {child.role: child.pid for child in self._children if child.pid}
 
-    def stop(self) -> None:
-        """Ends the children within 10 s and frees the data directory; safe to call twice, and before `start`."""
+    def interrupt(self) -> None:
+        """Ask the children to end; may be called from a signal handler, also while `start` waits for them."""
         for child in self._children:
             child.terminate()
+
+    def stop(self) -> None:
+        """Ends the children within 10 s and frees the data directory; safe to call twice, and before `start`."""
+        self.interrupt()
         deadline = self._clock.monotonic_s() + STOP_S
         for child in self._children:
             child.join(max(0.1, deadline - self._clock.monotonic_s()))
@@ -89,7 +92,7 @@ def _locked(config: Config) -> IO[str]:
     directory = config.data_dir
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = open(directory / "lock", "a+", encoding="ascii")  # noqa: SIM115 - held until stop
+        file = open(os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="ascii")  # noqa: SIM115
     except OSError as error:
         raise Invalid(
             f"data_dir {directory}: cannot be written ({error.strerror}); choose another with --data or data_dir",
@@ -117,16 +120,22 @@ def serve(config: Config) -> int:
     Returns 0 after a stop that was asked for; raises Invalid when it cannot start.
     """
     logs.setup("daemon", as_json=os.environ.get("TRAILHOUND_LOG") == "json")
-    stop = threading.Event()
+    stop, daemon = threading.Event(), Daemon(config)
+
+    def asked_to_stop(*_: object) -> None:
+        stop.set()
+        daemon.interrupt()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    daemon = Daemon(config)
-    addresses = daemon.start()
+        signal.signal(number, asked_to_stop)
     try:
-        if not stop.is_set():
-            sys.stdout.write(f"ready {addresses}\n")
-            sys.stdout.flush()
+        addresses = daemon.start()
+        sys.stdout.write(f"ready {addresses}\n")
+        sys.stdout.flush()
         stop.wait()
+    except Invalid:
+        if not stop.is_set():  # else the children were stopped while they started, and that is why
+            raise
     finally:
         daemon.stop()
     return 0
