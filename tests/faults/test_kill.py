@@ -28,8 +28,11 @@ def deliver(daemon: RunningDaemon, body: bytes) -> None:
 
 
 def state_of(daemon: RunningDaemon) -> State:
-    """What the daemon says of everything that it was sent, without the times that depend on when that was."""
-    findings = daemon.all("/api/v1/findings")
+    """What the daemon says of everything that it was sent, without what depends on when that was.
+
+    A resolved finding is of the past: a restart that took longer than `idle` leaves runs unfinished for a while.
+    """
+    findings = [f for f in daemon.all("/api/v1/findings") if f["state"] != "resolved"]
     runs = daemon.all("/api/v1/trajectories")
     return {
         "spans": daemon.get("/api/v1/stats")["spans"],
