@@ -51,11 +51,13 @@ def run(role: str, build: Build) -> int:
         failures.append(reason)
         stop.set()
 
-    service = build(Config.model_validate(message["config"]), fail)
+    service: Service | None = None
     try:
+        service = build(Config.model_validate(message["config"]), fail)
         channel.send({"ready": service.start()})
     except Invalid as error:
-        service.stop()
+        if service is not None:
+            service.stop()
         channel.send({"failed": str(error)})
         return 2
     threading.Thread(target=_orphaned, args=(channel, stop), name="orphaned", daemon=True).start()
