@@ -47,6 +47,9 @@ class Exposition:
         self._rules = tuple(rules)
         self._settle_ns = settle_ns
         self._waiting: deque[tuple[int, Step]] = deque()
+        self._nameless: dict[tuple[str, Severity], tuple[int, Finding]] = {}
+        """Findings whose agent is not known yet, with the time when it need not be waited for any more."""
+        self._now_ns = 0
         self._lock = threading.Lock()
         self._sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
         self._calls = Once()
@@ -74,14 +77,21 @@ class Exposition:
     def findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that are new or changed; each counts once at each severity that it reaches."""
         for finding in findings:
-            labels = _labels(finding.service, finding.agent)
-            self._know(finding.service, finding.agent)
             if finding.rule == "budget":
-                self._budget(finding, labels)
-            if finding.state == "pending" or not self._findings.first(finding.finding_id, finding.severity):
-                continue
-            if not self.muted:
-                self._metrics.inc("agent_findings_total", 1, **labels, rule=finding.rule, severity=finding.severity)
+                self._budget(finding)
+            key = (finding.finding_id, finding.severity)
+            if finding.agent is None:  # most agents are named by a span that comes soon, or at the end
+                self._nameless.setdefault(key, (self._now_ns + self._settle_ns, finding))
+            else:
+                self._nameless.pop(key, None)
+                self._count_finding(finding)
+
+    def _count_finding(self, finding: Finding) -> None:
+        self._know(finding.service, finding.agent)
+        if finding.state == "pending" or not self._findings.first(finding.finding_id, finding.severity) or self.muted:
+            return
+        labels = _labels(finding.service, finding.agent)
+        self._metrics.inc("agent_findings_total", 1, **labels, rule=finding.rule, severity=finding.severity)
 
     def closed(self, steps: Iterable[Step]) -> None:
         """Count the steps of a run that has ended now."""
@@ -90,7 +100,10 @@ class Exposition:
                 self._count(step)
 
     def settle(self, now_ns: int) -> None:
-        """Count the steps that came long enough before `now_ns`."""
+        """Count what came long enough before `now_ns`."""
+        self._now_ns = now_ns
+        while self._nameless and next(iter(self._nameless.values()))[0] <= now_ns:
+            self._count_finding(self._nameless.pop(next(iter(self._nameless)))[1])
         while self._waiting and self._waiting[0][0] + self._settle_ns <= now_ns:
             self._count(self._waiting.popleft()[1])
 
@@ -141,7 +154,8 @@ class Exposition:
             for severity in SEVERITIES:
                 self._metrics.init("agent_findings_total", **labels, rule=rule, severity=severity)
 
-    def _budget(self, finding: Finding, labels: dict[str, str]) -> None:
+    def _budget(self, finding: Finding) -> None:
+        labels = _labels(finding.service, finding.agent)
         used, metric = finding.details.get("used_ratio"), finding.details.get("metric")
         if isinstance(used, (int, float)) and isinstance(metric, str):
             self._metrics.set("agent_budget_used_ratio", used, **labels, scope=finding.scope, metric=metric)

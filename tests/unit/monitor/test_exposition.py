@@ -120,6 +120,17 @@ def test_a_finding_counts_once_at_each_severity(counted: Counted) -> None:
     assert counted.value("agent_findings_total", rule="loop", severity="critical") == 1
 
 
+def test_a_finding_waits_a_little_for_the_name_of_its_agent(counted: Counted) -> None:
+    counted.exposition.settle(100)
+    counted.exposition.findings([finding(agent=None), finding(finding_id="f2", agent=None)])
+    counted.exposition.findings([finding()])
+    counted.exposition.settle(100 + SETTLE_NS - 1)
+    assert counted.value("agent_findings_total", rule="loop", severity="warning") == 1
+    assert counted.value("agent_findings_total", agent="unknown", rule="loop", severity="warning") is None
+    counted.exposition.settle(100 + SETTLE_NS)
+    assert counted.value("agent_findings_total", agent="unknown", rule="loop", severity="warning") == 1
+
+
 def test_a_run_counts_once_when_it_ends(counted: Counted) -> None:
     run = Run("run", "default", "shop", ["trace"], agent="desk", started_ns=10**9, totals=Totals(turns=4))
     counted.exposition.run(run)
