@@ -215,6 +215,6 @@ def test_a_jump_of_the_clock_does_no_harm(world: World, jump_s: int) -> None:
         world.clock.advance(-jump_s)
     world.finish(life)
     assert statuses(world.store) == {"completed": 11, "unfinished": 1}
-    assert Counter(f.rule for f in world.store.list_findings(ALL) if f.rule == "unfinished" and f.state == "firing") == {
-        "unfinished": 1
-    }
+    assert Counter(
+        f.rule for f in world.store.list_findings(ALL) if f.rule == "unfinished" and f.state == "firing"
+    ) == {"unfinished": 1}
