@@ -111,6 +111,8 @@ class Connection:
 
 def _database(dsn: str) -> str:
     parts = urlsplit(dsn)
+    if parts.scheme == "chdb" and set(parts.path) & set("*{}'\\"):
+        raise Invalid("store.dsn: the path may not have any of * { } ' \\ in it", reason="config")
     named = parse_qs(parts.query).get("database", [""])[0] or ("" if parts.scheme == "chdb" else parts.path.strip("/"))
     name = named or ("default" if parts.scheme == "chdb" else "trailhound")
     if not name.replace("_", "").isalnum() or not name.isascii():

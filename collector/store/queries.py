@@ -36,11 +36,15 @@ STANDING = "notEmpty(TraceIds)"
 
 def get_trajectory(connection: Connection, key: str, tenant: str | None) -> Run | None:
     """See `Store.get_trajectory`."""
-    conditions = [STANDING, "(TrajectoryId = {key:String} OR has(TraceIds, {key:String}))"]
+    match = "(TrajectoryId = {key:String} OR has(TraceIds, {key:String}))"
+    conditions = [STANDING, match]
     parameters = {"key": key}
     if tenant is not None:
         conditions.append("Tenant = {tenant:String}")
         parameters["tenant"] = tenant
+    # without FINAL the index over TraceIds finds all versions of a run; the outer query looks at the one that counts
+    found = f"SELECT Tenant, TrajectoryId FROM trajectories WHERE {match}"
+    conditions.append(f"(Tenant, TrajectoryId) IN ({found})")
     order = "ORDER BY TrajectoryId != {key:String}, StartedAt, TrajectoryId LIMIT 1"
     rows = connection.fetch(_select(RUN_COLUMNS, "trajectories", conditions, order), **parameters)
     return read_run(rows[0]) if rows else None
@@ -49,35 +53,45 @@ def get_trajectory(connection: Connection, key: str, tenant: str | None) -> Run 
 def list_trajectories(connection: Connection, listing: Listing) -> list[Run]:
     """See `Store.list_trajectories`."""
     check_filters(listing, RUN_FILTERS)
-    conditions, parameters = _filters(listing)
-    more, times = _page(listing, "StartedAt", "TrajectoryId")
-    order = "ORDER BY StartedAt DESC, TrajectoryId DESC LIMIT {limit:UInt64}"
-    sql = _select(RUN_COLUMNS, "trajectories", [STANDING, *conditions, *more], order)
-    return [read_run(row) for row in connection.fetch(sql, **parameters, **times)]
+    sql, parameters = _list(RUN_COLUMNS, "trajectories", "StartedAt", "TrajectoryId", listing, STANDING)
+    return [read_run(row) for row in connection.fetch(sql, **parameters)]
 
 
 def list_findings(connection: Connection, listing: Listing) -> list[Finding]:
     """See `Store.list_findings`."""
     check_filters(listing, FINDING_FILTERS)
-    conditions, parameters = _filters(listing)
-    more, times = _page(listing, "FirstSeen", "FindingId")
-    order = "ORDER BY FirstSeen DESC, FindingId DESC LIMIT {limit:UInt64}"
-    sql = _select(FINDING_COLUMNS, "findings", conditions + more, order)
-    return [read_finding(row) for row in connection.fetch(sql, **parameters, **times)]
+    sql, parameters = _list(FINDING_COLUMNS, "findings", "FirstSeen", "FindingId", listing)
+    return [read_finding(row) for row in connection.fetch(sql, **parameters)]
 
 
 def list_sessions(connection: Connection, listing: Listing) -> list[Session]:
     """See `Store.list_sessions`."""
     check_filters(listing, SESSION_FILTERS)
     conditions, parameters = _filters(listing)
-    having, times = _page(listing, "Start", "assumeNotNull(SessionId)")
-    order = (
-        f"GROUP BY Tenant, SessionId HAVING {' AND '.join(having) or 'true'} "
-        "ORDER BY Start DESC, SessionId DESC LIMIT {limit:UInt64}"
+    conditions += [STANDING, "SessionId != ''"]
+    having, page = _page(listing, "Start", "assumeNotNull(SessionId)")
+    group = f"GROUP BY Tenant, SessionId HAVING {' AND '.join(having) or 'true'} "
+    order = "ORDER BY Start DESC, SessionId DESC LIMIT {limit:UInt64}"
+    columns = {"tenant": "Tenant", "session_id": "SessionId", "start": "min(StartedAt) AS Start"}
+    chosen = f"SELECT Tenant, SessionId FROM ({_select(columns, 'trajectories', conditions, group + order)})"
+    conditions.append(f"(Tenant, SessionId) IN ({chosen})")
+    rows = connection.fetch(
+        _select(SESSION_COLUMNS, "trajectories", conditions, f"GROUP BY Tenant, SessionId {order}"),
+        **parameters,
+        **page,
     )
-    sql = _select(SESSION_COLUMNS, "trajectories", [STANDING, *conditions, "SessionId != ''"], order)
-    rows = connection.fetch(sql, **parameters, **times)
     return [read_session(dict(zip(SESSION_COLUMNS, row, strict=True))) for row in rows]
+
+
+def _list(
+    columns: Mapping[str, str], table: str, time: str, key: str, listing: Listing, only: str = "true"
+) -> tuple[str, dict[str, Any]]:
+    """One page: the inner query chooses by the narrow columns, the outer reads the texts of the chosen rows only."""
+    conditions, parameters = _filters(listing)
+    more, page = _page(listing, time, key)
+    order = f"ORDER BY {time} DESC, {key} DESC LIMIT {{limit:UInt64}}"
+    chosen = _select({"tenant": "Tenant", "key": key}, table, [only, *conditions, *more], order)
+    return _select(columns, table, [f"(Tenant, {key}) IN ({chosen})"], order), parameters | page
 
 
 def _select(columns: Mapping[str, str], table: str, conditions: list[str], rest: str) -> str:

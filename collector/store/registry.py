@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from trailhound.collector.store.base import Store
 from trailhound.config import Retention
-from trailhound.errors import Invalid
+from trailhound.errors import Invalid, Retryable
 from trailhound.metrics import Metrics
 
 SCHEMES = {
@@ -29,5 +29,9 @@ def open_store(dsn: str, retention: Retention, metrics: Metrics) -> Store:
     module, _, name = SCHEMES[scheme].partition(":")
     make: Callable[[str, Retention, Metrics], Store] = getattr(import_module(module), name)
     store = make(dsn, retention, metrics)
-    store.open()
+    try:
+        store.open()
+    except (Retryable, Invalid):
+        store.close()  # a half opened embedded engine would hold its directory
+        raise
     return store

@@ -18,6 +18,9 @@ from trailhound.model import AttributeValue, InstrumentationScope, Resource, Spa
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
+Row = tuple[bytes, bytes, bytes]
+"""Length, OTLP message and our fields: put one behind the other only in the file, which saves a copy of the message."""
+
 _MEMO_SIZE = 4096
 _LIMIT = 2**64
 _MAX_COST = Decimal(1_000_000)
@@ -86,8 +89,8 @@ class RowEncoder:
         self._calls: dict[tuple[str | None, ...], bytes] = {}
         self._whose: dict[tuple[str | None, ...], bytes] = {}
 
-    def row(self, received: Received, step: Step) -> bytes:
-        """The row of one span, with its length in front.
+    def row(self, received: Received, step: Step) -> Row:
+        """The row of one span.
 
         The bytes are those received, unless an event or link has values that are no strings: then the span is written
         anew, with these values as text.
@@ -98,13 +101,13 @@ class RowEncoder:
         others, types = self._others(span.attributes)
         return self._joined(received.raw, span, step, others, types)
 
-    def rewritten(self, span: Span, step: Step) -> bytes:
+    def rewritten(self, span: Span, step: Step) -> Row:
         """The row of a span, made from what was understood of it instead of from its bytes."""
         others, types = self._others(span.attributes)
         body, more = self._span(span)
         return self._joined(body, span, step, others, join_types([types, *more]))
 
-    def _joined(self, body: bytes, span: Span, step: Step, others: list[bytes], types: str) -> bytes:
+    def _joined(self, body: bytes, span: Span, step: Step, others: list[bytes], types: str) -> Row:
         parts = others
         parts.append(self._from(span))
         if types:
@@ -113,7 +116,7 @@ class RowEncoder:
             parts.append(_DROPPED + varint(min(span.dropped, 2**32 - 1)))
         self._add_step(parts, step)
         tail = b"".join(parts)
-        return b"".join((varint(len(body) + len(tail)), body, tail))
+        return varint(len(body) + len(tail)), body, tail
 
     def _others(self, attributes: Mapping[str, AttributeValue]) -> tuple[list[bytes], str]:
         """Fields and type letters of the attributes that are no strings."""

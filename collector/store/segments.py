@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,9 +13,10 @@ from trailhound.collector.store.base import DeadLetter, Inserted, SpanRow
 from trailhound.collector.store.columns import SCHEMA_FILE, STRUCTURE, insert_select
 from trailhound.collector.store.connection import Connection
 from trailhound.collector.store.faults import classified
-from trailhound.collector.store.rows import RowEncoder
+from trailhound.collector.store.rows import Row, RowEncoder
 from trailhound.errors import Invalid
 
+_BUFFER = 256 * 1024
 _SETTINGS = {
     "input_format_protobuf_oneof_presence": 1,
     # one insert must become one block and one part, whatever its size: the token stands for the whole of it
@@ -54,14 +56,14 @@ class SegmentWriter:
         self._insert(token, rows, encoded, letters)
         return Inserted(len(rows) - len(letters), len(letters)), letters
 
-    def _insert(self, token: str, rows: Sequence[SpanRow], encoded: list[bytes], letters: list[DeadLetter]) -> None:
+    def _insert(self, token: str, rows: Sequence[SpanRow], encoded: list[Row], letters: list[DeadLetter]) -> None:
         """All rows under `token`; when they are refused, each half under a token of its own, down to the bad row.
 
         One bad row of n costs about 2 log2(n) inserts. The derived tokens depend on nothing but the rows, so a replay
         takes the same way and stores nothing twice.
         """
         try:
-            self._write(token, b"".join(encoded))
+            self._write(token, encoded)
         except Invalid as refusal:
             if len(rows) == 1:
                 self._insert_rewritten(token, rows[0], refusal, letters)
@@ -75,7 +77,7 @@ class SegmentWriter:
         received, step = row
         span = received.span
         try:
-            self._write(f"{token}.r", RowEncoder().rewritten(span, step))
+            self._write(f"{token}.r", [RowEncoder().rewritten(span, step)])
         except Invalid:
             letters.append(
                 DeadLetter(
@@ -90,17 +92,17 @@ class SegmentWriter:
                 )
             )
 
-    def _write(self, token: str, body: bytes) -> None:
+    def _write(self, token: str, encoded: list[Row]) -> None:
         if self._connection.embedded:
-            self._write_file(token, body)
+            self._write_file(token, chain.from_iterable(encoded))
         else:
-            self._write_stream(token, body)
+            self._write_stream(token, b"".join(chain.from_iterable(encoded)))
 
-    def _write_file(self, token: str, body: bytes) -> None:
+    def _write_file(self, token: str, pieces: Iterable[bytes]) -> None:
         path = self._scratch / f"{token}.pb"
         try:
-            with classified():
-                path.write_bytes(body)
+            with classified(), path.open("wb", buffering=_BUFFER) as file:
+                file.writelines(pieces)
             settings = _SETTINGS | {"insert_deduplication_token": token, "format_schema": f"{SCHEMA_FILE}:Row"}
             clause = ", ".join(f"{name} = {_literal(value)}" for name, value in settings.items())
             source = f"file({_literal(str(path))}, 'Protobuf', {{structure:String}})"

@@ -72,7 +72,7 @@ def test_a_span_whose_bytes_are_refused_is_written_anew(store: ClickHouseStore, 
 def test_a_poison_row_becomes_a_dead_letter(
     store: ClickHouseStore, database: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RowEncoder, "rewritten", lambda *_: b"\x02\xff\xff")
+    monkeypatch.setattr(RowEncoder, "rewritten", lambda *_: (b"\x02", b"\xff\xff", b""))
     rows = [row(number) for number in range(1, 1001)]
     rows[700][0].raw = b"\xff\xff"  # no span at all
     for _ in range(2):
@@ -318,7 +318,7 @@ def test_a_server_is_sent_the_rows_with_their_schema_and_token(writer: SegmentWr
     assert writer.insert("9", rows) == (Inserted(2), [])
     sql, options = client.commands[-1]
     encoder = RowEncoder()
-    assert options["data"] == b"".join(encoder.row(*each) for each in rows)
+    assert options["data"] == b"".join(piece for each in rows for piece in encoder.row(*each))
     assert options["parameters"] == {"token": "9"}
     assert options["settings"]["insert_deduplication_token"] == "9"
     assert options["settings"]["format_schema"].startswith('syntax = "proto3"')
@@ -346,3 +346,19 @@ def test_a_fault_of_the_server_splits_nothing(writer: SegmentWriter, client: Cli
     client.refuse = lambda _: None
     assert writer.insert("9", [row(1), row(2)]) == (Inserted(2), [])
     assert [options["parameters"]["token"] for sql, options in client.commands if "otel_traces" in sql] == ["9"]
+
+
+@pytest.mark.parametrize("path", ["/data/*", "/data/{a,b}", "/it's"])
+def test_a_path_that_clickhouse_reads_as_a_pattern_is_refused(path: str) -> None:
+    with pytest.raises(Invalid, match="path"):
+        ClickHouseStore(f"chdb://{path}", KEPT, Metrics())
+
+
+def test_a_store_that_cannot_open_lets_go_of_its_directory(
+    chdb_dsn: str, store: ClickHouseStore, database: Connection
+) -> None:
+    database.insert("schema_version", [{"version": 999, "name": "from_the_future"}])
+    with pytest.raises(Invalid):
+        open_store(chdb_dsn, KEPT, Metrics())
+    database.command("TRUNCATE TABLE schema_version")
+    open_store(chdb_dsn, KEPT, Metrics()).close()

@@ -1,4 +1,5 @@
 -- Headers of runs with their totals: all that a list shows. Rewritten as a run goes on; the highest Version counts.
+-- Granules and blocks are small because a page of a list is rows from all over the table, read by key.
 CREATE TABLE IF NOT EXISTS trajectories
 (
     Tenant String CODEC(ZSTD(1)),
@@ -39,7 +40,7 @@ CREATE TABLE IF NOT EXISTS trajectories
 ENGINE = ReplacingMergeTree(Version)
 PARTITION BY toYYYYMM(UpdatedAt)
 ORDER BY (Tenant, TrajectoryId)
-SETTINGS ttl_only_drop_parts = 1;
+SETTINGS ttl_only_drop_parts = 1, index_granularity = 256, min_compress_block_size = 4096;
 
 CREATE TABLE IF NOT EXISTS findings
 (
@@ -69,7 +70,7 @@ CREATE TABLE IF NOT EXISTS findings
 ENGINE = ReplacingMergeTree(Version)
 PARTITION BY toYYYYMM(UpdatedAt)
 ORDER BY (Tenant, FindingId)
-SETTINGS ttl_only_drop_parts = 1;
+SETTINGS ttl_only_drop_parts = 1, index_granularity = 256, min_compress_block_size = 4096;
 
 -- What could not be processed, as it came.
 CREATE TABLE IF NOT EXISTS dead_letter
