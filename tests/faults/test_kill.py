@@ -119,7 +119,9 @@ def test_a_killed_supervisor_takes_its_children_along_and_a_new_one_goes_on(tmp_
     for number, body in enumerate(BODIES):
         if number == len(BODIES) // 2:
             daemon.kill()
-            daemon = eventually(lambda: again(config), timeout_s=30)
+            resumed = eventually(lambda: again(config), timeout_s=30)
+            assert resumed is not None
+            daemon = resumed
         deliver(daemon, body)
     with daemon:
         assert settled(daemon) == undisturbed
