@@ -1,0 +1,93 @@
+"""MLflow: everything under `mlflow.*`, each value the JSON text of what it was, a string in quotes too (3.18)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trailhound.canonical import parse_json
+from trailhound.collector.dialects.base import (
+    AGENT,
+    CHAIN,
+    EMBEDDING,
+    GUARDRAIL,
+    LLM,
+    OTHER,
+    RETRIEVAL,
+    TOOL,
+    Dialect,
+    KindOf,
+    Seen,
+)
+from trailhound.collector.dialects.coerce import money, text
+from trailhound.collector.dialects.usage import normalise
+from trailhound.model import Model, Step
+
+TYPES: dict[str, KindOf] = {
+    "LLM": LLM,
+    "CHAT_MODEL": LLM,
+    "AGENT": AGENT,
+    "TOOL": TOOL,
+    "RETRIEVER": RETRIEVAL,
+    "EMBEDDING": EMBEDDING,
+    "RERANKER": EMBEDDING,
+    "GUARDRAIL": GUARDRAIL,
+    **dict.fromkeys(("CHAIN", "WORKFLOW", "TASK"), CHAIN),
+    **dict.fromkeys(("PARSER", "MEMORY", "EVALUATOR", "UNKNOWN"), OTHER),
+}
+
+
+def refine(step: Step, seen: Seen) -> None:
+    facts = seen.facts
+    if step.usage is None:
+        step.usage = _usage(parse_json(facts.get("mlflow_usage")))
+    cost = parse_json(facts.get("mlflow_cost"))
+    if step.cost_usd is None and isinstance(cost, Mapping):
+        step.cost_usd = money(cost.get("total_cost"))
+        step.price_source = None if step.cost_usd is None else "span"
+    if step.model is None and "mlflow_model" in facts:
+        step.model = Model(_word(facts.get("mlflow_provider")), _word(facts["mlflow_model"]), None)
+    step.session_id = step.session_id or _word(facts.get("mlflow_session"))
+    step.user_id = step.user_id or _word(facts.get("mlflow_user"))
+    if step.kind == "agent" and step.agent is None:
+        step.agent = step.name
+
+
+def _usage(given: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return None
+    return normalise(
+        {
+            "input_tokens": given.get("input_tokens"),
+            "output_tokens": given.get("output_tokens"),
+            "total_tokens": given.get("total_tokens"),
+            "cache_read_tokens": given.get("cache_read_input_tokens"),
+            "cache_write_tokens": given.get("cache_creation_input_tokens"),
+        }
+    )
+
+
+def _word(value: Any) -> str | None:
+    """A string that may be in quotes."""
+    return text(parse_json(value))
+
+
+DIALECT = Dialect(
+    name="mlflow",
+    order=66,
+    keys=("mlflow.",),
+    kinds={"mlflow.spanType": TYPES | {f'"{name}"': kind for name, kind in TYPES.items()}},
+    kind_order=230,
+    fields={
+        "input": ("mlflow.spanInputs",),
+        "output": ("mlflow.spanOutputs",),
+        "tool_definitions": ("mlflow.chat.tools",),
+        "mlflow_usage": ("mlflow.chat.tokenUsage",),
+        "mlflow_cost": ("mlflow.llm.cost",),
+        "mlflow_model": ("mlflow.llm.model",),
+        "mlflow_provider": ("mlflow.llm.provider",),
+        "mlflow_session": ("mlflow.trace.session",),
+        "mlflow_user": ("mlflow.trace.user",),
+    },
+    refine=refine,
+)
