@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trailhound.collector.assemble.transports import Transports
-from trailhound.model import Step
+from trailhound.model import Step, ToolCall
 
 TraceKey = tuple[str, str]
 """(tenant, trace id)"""
@@ -25,8 +25,8 @@ class Join:
     """The call id, or the id of the span that links or that serves the other trace's call."""
 
 
-_ASKED, _RAN, _GIVEN = 1, 2, 4
-"""What a trace has of a call id: the request, a tool span, the result in a model's input."""
+_ASKED, _RAN, _GIVEN, _PAUSED = 1, 2, 4, 8
+"""What a trace has of a call id: the request, a span of its execution, the result in a model's input, a span that (perhaps) waits."""
 
 
 class _CallId:
@@ -40,15 +40,16 @@ class _CallId:
     def ends(self) -> list[tuple[TraceKey, TraceKey]]:
         """Pairs of traces that this id joins: the asking one with those that ran it and with the first one given it.
 
-        Without a request in sight, the trace that first showed the tool's span (pending) stands for the asking one.
-        An id that several traces ask for is no unique id (some providers count `call_1`, `call_2`): it joins nothing.
+        Without a request in sight, the trace in which the call waits stands for the asking one; that two traces ran a
+        call of the same id joins nothing. An id that several traces ask for is no unique id (some providers count `call_1`, `call_2`): it joins nothing.
         """
         by_time = sorted((order, trace, has) for trace, (has, order) in self.parts.items())
         asked = [(order, trace) for order, trace, has in by_time if has & _ASKED]
-        ran = [(order, trace) for order, trace, has in by_time if has & _RAN]
-        if len(asked) > 1 or not (asked or ran):
+        paused = [(order, trace) for order, trace, has in by_time if has & _PAUSED]
+        ran = [(order, trace) for order, trace, has in by_time if has & (_RAN | _PAUSED)]
+        if len(asked or paused) != 1:
             return []
-        since, first = (asked or ran)[0]
+        since, first = (asked or paused)[0]
         given = [(order, trace) for order, trace, has in by_time if has & _GIVEN and order >= since]
         later = [trace for order, trace in (*ran, *given[:1]) if order >= since and trace != first]
         return [(first, trace) for trace in dict.fromkeys(later)]
@@ -68,7 +69,7 @@ class _Local:
         if call_id in self.closed:
             return 0
         parts = self.open.get(call_id, 0) | part
-        if parts & _ASKED and parts != _ASKED:
+        if parts & _ASKED and parts & (_RAN | _GIVEN):
             self.closed.add(call_id)
             self.open.pop(call_id, None)
             return 0
@@ -168,4 +169,9 @@ def _parts(step: Step) -> Iterator[tuple[str, int]]:
             if call.call_id is not None:
                 yield call.call_id, part
     if step.kind == "tool" and step.tool is not None and step.tool.call_id is not None:
-        yield step.tool.call_id, _RAN
+        yield step.tool.call_id, _RAN if _has_run(step, step.tool) else _PAUSED
+
+
+def _has_run(step: Step, tool: ToolCall) -> bool:
+    """Whether the span shows an execution; one that ended well without a result may have waited for a person (ADK)."""
+    return step.status == "error" or (step.status == "ok" and tool.result is not None)
