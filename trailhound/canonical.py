@@ -52,7 +52,8 @@ def _deep(text: str) -> bool:
 def canonical_json(value: Any) -> bytes:
     """RFC 8785 (JCS) bytes of `value`: sorted keys, integral floats as integers.
 
-    Integers beyond 64 bits and other unserialisable values are written as strings.
+    Integers beyond 64 bits and other unserialisable values are written as strings. Raises RecursionError for a value
+    nested deeper than can be written.
     """
     try:
         plain = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -60,7 +61,10 @@ def canonical_json(value: Any) -> bytes:
         plain = b".0"
     if b".0" not in plain:  # no float that is integral, so nothing to change
         return plain
-    return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    try:
+        return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    except TypeError as error:  # with `default` and any keys allowed, only its own limit of depth is left
+        raise RecursionError(str(error)) from None
 
 
 def _normal(value: Any) -> Any:
