@@ -181,6 +181,7 @@ class Pump:
             duplicate = fed.duplicate - len(fed.replaced)
         count, rejected = len(fed.new) + fed.duplicate + len(fed.rejected), len(fed.rejected)
         self._tally.decoded(count, duplicate=duplicate, rejected=rejected)
+        self._tally.understood(fed.new)
 
     def pending_spans(self) -> int:
         """Spans read and not stored."""

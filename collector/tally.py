@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from collections.abc import Iterable
 
+from trailhound.collector.decode import Received
+from trailhound.collector.dialects import unread
 from trailhound.metrics import Metrics
+from trailhound.model import Step
 
 
 class Tally:
@@ -24,6 +29,18 @@ class Tally:
         self._metrics.inc("trailhound_spans_duplicate_total", duplicate)
         with self._lock:
             self._open += count - duplicate - rejected
+
+    def understood(self, new: Iterable[tuple[Received, Step]]) -> None:
+        """Count spans by dialect, and the attributes in a dialect's name space that no reader knows."""
+        spans: Counter[str] = Counter()
+        unknown: Counter[str] = Counter()
+        for received, step in new:
+            spans.update(step.dialects)
+            unknown.update(dialect for dialect, _ in unread(received.span))
+        for dialect, count in spans.items():
+            self._metrics.inc("trailhound_spans_by_dialect_total", count, dialect=dialect)
+        for dialect, count in unknown.items():
+            self._metrics.inc("trailhound_unknown_attributes_total", count, dialect=dialect)
 
     def stored(self, count: int, dead: int) -> None:
         """An insert ended: so many spans are stored, so many are dead letters."""

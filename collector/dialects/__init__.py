@@ -10,7 +10,7 @@ from trailhound.collector.dialects.logs import as_span
 from trailhound.collector.dialects.reader import Reader, dialects
 from trailhound.model import LogRecord, Span, Step
 
-__all__ = ["DIALECTS", "Dialect", "read", "read_log", "settle"]
+__all__ = ["DIALECTS", "Dialect", "read", "read_log", "settle", "unread"]
 
 DIALECTS: list[Dialect] = dialects(sys.modules[__name__])
 _reader = Reader(DIALECTS)
@@ -20,6 +20,11 @@ _settlers = {d.name: d.settle for d in DIALECTS if d.settle is not None}
 def read(span: Span, task: Sequence[str] = ()) -> Step:
     """What `span` means for the agent; `task` are attribute keys that name the run's task, the first present wins."""
     return _reader.read(span, task)
+
+
+def unread(span: Span) -> list[tuple[str, str]]:
+    """(dialect, attribute key) for every attribute in a dialect's name space that no reader knows: a renamed one?"""
+    return [(dialect, name) for name in span.attributes for dialect in _reader.table.unread(name)]
 
 
 def read_log(record: LogRecord) -> Step | None:

@@ -60,6 +60,8 @@ class Dialect:
     """Fact -> the attribute keys that hold it, most trusted first."""
     flat: Mapping[str, str] = field(default_factory=dict)
     """Prefix of flattened keys (`llm.input_messages.`) -> name of the list that they make up."""
+    ignored: frozenset[str] = frozenset()
+    """Keys in its name space that `refine` reads by itself or that say nothing of a run: never counted as unknown."""
     records_tools: Callable[[str], bool] | None = None
     """Whether the instrumentation of a given scope name gives every executed tool a span of its own."""
     settle: Callable[[Step], None] | None = None

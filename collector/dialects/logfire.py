@@ -15,4 +15,10 @@ def refine(step: Step, seen: Seen) -> None:
     step.tool_requests, step.tool_responses, step.approvals = (), (), ()
 
 
-DIALECT = Dialect(name="logfire", order=95, keys=("logfire.",), refine=refine)
+DIALECT = Dialect(
+    name="logfire",
+    order=95,
+    keys=("logfire.",),
+    ignored=frozenset({"logfire.json_schema", "logfire.pending_parent_id"}),
+    refine=refine,
+)

@@ -46,6 +46,7 @@ class KeyTable:
         self._keys: dict[str, Key] = {}
         self._scopes: dict[str, int] = {}
         self._recording: dict[tuple[int, str], bool] = {}
+        self._unread: dict[str, tuple[str, ...]] = {}
         self._names: dict[int, tuple[str, ...]] = {}
         self._refiners: dict[int, list[Refine]] = {}
 
@@ -84,6 +85,17 @@ class KeyTable:
             facts[fact] = value
             ranks[fact] = key.rank
         seen.dialects |= bits
+
+    def unread(self, name: str) -> tuple[str, ...]:
+        """The dialects in whose name space the attribute `name` is, when no reader knows it; () when one does."""
+        found = self._unread.get(name)
+        if found is None:
+            if len(self._unread) >= _MEMO_SIZE:
+                self._unread.clear()
+            key = self._meaning(name)
+            known = bool(key.fact or key.flat) or any(name in d.keys or name in d.ignored for d in self._dialects)
+            found = self._unread[name] = () if known else self.names(key.bits)
+        return found
 
     def names(self, bits: int) -> tuple[str, ...]:
         """Names of the dialects in a bit mask, in order."""
