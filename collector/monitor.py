@@ -23,11 +23,10 @@ from trailhound.collector.storing import Storing, cursor_path
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved
-from trailhound.collector.watch import Watch
+from trailhound.collector.watch import Stored, Watch
 from trailhound.config import Config
 from trailhound.errors import Invalid
 from trailhound.metrics import Metrics
-from trailhound.model import Span
 
 log = logging.getLogger(__name__)
 
@@ -162,9 +161,9 @@ class Monitor:
             if not busy:
                 self._stop.wait(POLL_S)
 
-    def _restore(self, spans: Sequence[Span]) -> None:
+    def _restore(self, stored: Stored) -> None:
         with self._turn:
-            self._watch.restore(spans)
+            self._watch.restore(stored)
 
     def _store_soon(self) -> Store | None:
         """The store; soon after the start it is worth waiting for, as it is only being opened."""

@@ -56,8 +56,10 @@ class Reading:
 
     def trajectories(self, query: ListQuery) -> Page:
         with self._turn:
-            held = [live.run for live in self._watch.runs.values() if live.has_steps]
-            newer, chosen = {RUNS.key(run) for run in held}, [frozen(run) for run in _page(RUNS, held, query)]
+            held = {RUNS.key(run): run for run in self._unsaved.runs()}
+            held |= {key: live.run for key, live in self._watch.runs.items() if live.has_steps}
+            shown = (run for run in held.values() if run.trace_ids)
+            newer, chosen = set(held), [frozen(run) for run in _page(RUNS, shown, query)]
         runs, partial = self._merged(RUNS, newer, chosen, query, lambda s, listing: s.list_trajectories(listing))
         findings = self._findings_of(runs)
         items = [trajectory_document(Trajectory(run, [], findings.get(RUNS.key(run), [])), steps=False) for run in runs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trailhound.collector.watch import Watch
+from trailhound.collector.watch import Stored, Watch
 from trailhound.config import Config
 from trailhound.model import Span, Trajectory
 
@@ -12,7 +12,7 @@ from trailhound.model import Span, Trajectory
 def rebuild(config: Config, spans: Sequence[Span]) -> list[Trajectory]:
     """The runs of these spans, at their end."""
     watch = Watch(config)
-    watch.restore(spans)
+    watch.restore(Stored(spans))
     watch.finish()
     for trajectory in watch.trajectories():
         if trajectory.run.status_reason == "end_of_input":

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from trailhound.collector.closed import ClosedTraces
-from trailhound.collector.store import Store
+from trailhound.collector.store import Listing, Store
+from trailhound.collector.watch import Stored
 from trailhound.errors import Retryable
-from trailhound.model import Span
 
 log = logging.getLogger(__name__)
 
 MAX_BEHIND = 5
 """Segments that may wait for the store while it still counts as up to date: a run in memory was left alone for 60 s."""
+MAX_FINDINGS = 1000
 
 
 class Recall:
@@ -23,34 +24,45 @@ class Recall:
         """`store` gives the store once it is open, after waiting a little for that; `behind` the segments that wait."""
         self._closed, self._store, self._behind = closed, store, behind
         self._owed: dict[tuple[str, str], None] = {}
+        self._given: set[tuple[str, str]] = set()
+        """Further traces of a run that was given: the watch asks for each of them, and has them already."""
 
-    def __call__(self, tenant: str, trace_id: str) -> Sequence[Span]:
+    def __call__(self, tenant: str, trace_id: str) -> Stored:
+        if (tenant, trace_id) in self._given:
+            self._given.discard((tenant, trace_id))
+            return Stored()
         if (tenant, trace_id) not in self._closed:
-            return []
-        spans = self._load(tenant, trace_id)
-        if spans is None:
+            return Stored()
+        stored = self._load(tenant, trace_id)
+        if stored is None:
             log.warning("a late span's run cannot be read from the store now; it is judged as a whole later")
             self._owed[tenant, trace_id] = None
-        return spans or []
+        return stored or Stored()
 
-    def _load(self, tenant: str, trace_id: str) -> Sequence[Span] | None:
+    def _load(self, tenant: str, trace_id: str) -> Stored | None:
         complete = self._closed.earlier(tenant, trace_id) or self._behind() <= MAX_BEHIND
         store = self._store() if complete else None
         if store is None:
             return None
         try:
-            return store.load_spans(tenant, [trace_id])
+            run = store.get_trajectory(trace_id, tenant)
+            if run is None:
+                return Stored(store.load_spans(tenant, [trace_id]))
+            found = Listing({"tenant": tenant, "trajectory_id": run.trajectory_id}, limit=MAX_FINDINGS)
+            stored = Stored(store.load_spans(tenant, run.trace_ids), store.list_findings(found))
         except Retryable:
             return None
+        self._given.update((tenant, other) for other in run.trace_ids if other != trace_id)
+        return stored
 
-    def settle(self, restore: Callable[[Sequence[Span]], None]) -> None:
+    def settle(self, restore: Callable[[Stored], None]) -> None:
         """Give what is owed, one trace at a time, for as long as the store answers."""
         while self._owed:
             trace = next(iter(self._owed))
-            spans = self._load(*trace)
-            if spans is None:
+            stored = self._load(*trace)
+            if stored is None:
                 return
-            restore(spans)
+            restore(stored)
             del self._owed[trace]
 
     @property

@@ -33,6 +33,11 @@ class Told:
         self._of[key] = set(now)
         return news
 
+    def remember(self, key: Key, finding: Finding) -> None:
+        """The finding was told in an earlier life of the run or scope."""
+        self._findings[finding.finding_id] = finding
+        self._of.setdefault(key, set()).add(finding.finding_id)
+
     def forget(self, key: Key) -> None:
         """The run or scope leaves memory."""
         for finding_id in self._of.pop(key, ()):

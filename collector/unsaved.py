@@ -49,7 +49,8 @@ class Unsaved:
 
     def _add_run(self, run: Run) -> None:
         key = (run.tenant, run.trajectory_id)
-        if len(self._waiting.runs) < MAX_RUNS or key in self._waiting.runs:
+        joined = not run.trace_ids  # it is another run's now, and cannot be rebuilt
+        if len(self._waiting.runs) < MAX_RUNS or key in self._waiting.runs or joined:
             self._waiting.lost.pop(key, None)
             self._waiting.runs[key] = frozen(run)
         else:
@@ -78,6 +79,11 @@ class Unsaved:
         """What was taken is in the store."""
         with self._lock:
             self._taken = Changed()
+
+    def runs(self) -> list[Run]:
+        """Runs that the store does not show yet as they are; without traces: one that became part of another."""
+        with self._lock:
+            return list((self._taken.runs | self._waiting.runs).values())
 
     def findings(self) -> list[Finding]:
         """Findings that the store does not show yet, the latest state of each."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.life import outlook
@@ -19,11 +21,22 @@ from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
 from trailhound.model import Finding, Record, Rejected, Run, RunStatus, Span, Step, Trajectory
 
-Recall = Callable[[str, str], Iterable[Span]]
-"""(tenant, trace id) -> the spans that were stored of a trace which is not in memory; [] for a new trace."""
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is known of a run that was closed and forgotten: its spans, and its findings as they were told."""
+
+    spans: Sequence[Span] = ()
+    findings: Sequence[Finding] = ()
+
+
+Recall = Callable[[str, str], Stored]
+"""(tenant, trace id) -> the run of a trace that is not in memory; empty for a new trace."""
 
 LINGER_S = 60.0
 """How long a closed run stays in memory, so that a span a little late finds it there."""
+
+log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 """(tenant, trajectory id) or (tenant, trace id)."""
@@ -78,6 +91,8 @@ class Watch:
         self._due: list[tuple[int, Key]] = []
         self._closed: list[tuple[int, Key]] = []
         self._told = Told()
+        self._broken: set[Key] = set()
+        """Runs on which our code failed: they are judged no more, and harm no other."""
         self._segment = 0
 
     # ------------------------------------------------------------ records in
@@ -133,9 +148,11 @@ class Watch:
             if self._recall is not None:
                 self.restore(self._recall(*key))
 
-    def restore(self, spans: Iterable[Span]) -> None:
-        """Take spans that came long ago and are stored: they are judged, and counted nowhere."""
-        for span in spans:
+    def restore(self, stored: Stored) -> None:
+        """Take spans that came long ago: they are judged, and counted nowhere; findings of them are told already."""
+        for finding in stored.findings:
+            self._told.remember((finding.tenant, finding.trajectory_id or ""), finding)
+        for span in stored.spans:
             step = read(span, self.config.runs.task)
             self._bring_back(step)
             if self._places.known(step) is None:
@@ -178,7 +195,8 @@ class Watch:
 
     def _close(self, run: LiveRun, status: RunStatus, reason: str, now_ns: int) -> None:
         run.run.status, run.run.status_reason = status, reason
-        run.close()
+        if _key(run) not in self._broken:
+            self._guard(run, run.close)
         self._dirty[_key(run)] = run
         heapq.heappush(self._closed, (now_ns + int(LINGER_S * 1e9), _key(run)))
         if self._metrics is not None:
@@ -202,13 +220,10 @@ class Watch:
             heapq.heappush(self._closed, (now_ns + 1, key))
             return
         del self.runs[key]
+        self._broken.discard(key)
         self._wider.forget(run)
         self._places.forget(run, lambda other: _key(other) in self.runs)
         self._told.forget(key)
-
-    def low_water(self) -> int | None:
-        """The first journal segment that an open run still needs; None when no run is open."""
-        return min((r.first_segment for r in self.runs.values() if r.run.status in ("open", "waiting")), default=None)
 
     # ------------------------------------------------------------ answers out
 
@@ -219,8 +234,19 @@ class Watch:
                 self._wider.settle(run, run.take_news())
                 self._wider.forget(run)
                 run.empty()
-            elif run.run.status in ("open", "waiting"):
-                self._settle(run)
+            elif run.run.status in ("open", "waiting") and _key(run) not in self._broken:
+                self._guard(run, partial(self._settle, run))
+
+    def _guard(self, run: LiveRun, judge: Callable[[], object]) -> None:
+        """Judge a run; when that fails, its spans are kept, it is closed in time, and the other runs go on."""
+        try:
+            judge()
+        except Exception:
+            log.exception("run %s cannot be judged any more", run.run.trajectory_id)
+            self._broken.add(_key(run))
+            heapq.heappush(self._due, (outlook(run.signs(), self.config.runs).due_ns, _key(run)))
+            if self._metrics is not None:
+                self._metrics.inc("trailhound_dead_letters_total", reason="run")
 
     def _settle(self, run: LiveRun) -> None:
         session = run.session_id

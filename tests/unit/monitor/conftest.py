@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,10 +23,9 @@ from trailhound.collector.storing import Storing, cursor_path
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved
-from trailhound.collector.watch import Watch
+from trailhound.collector.watch import Stored, Watch
 from trailhound.config import Config
 from trailhound.metrics import Metrics
-from trailhound.model import Span
 from trailhound.testing_traffic import CONFIG
 
 SETTINGS = CONFIG | {"journal": {"segment_size": 4096, "segment_age": 3600, "min_free": 1}}
@@ -62,8 +61,8 @@ class Life:
         self.recall.settle(self._restore)
         return self.storing.step() or busy
 
-    def _restore(self, spans: Sequence[Span]) -> None:
-        self.watch.restore(spans)
+    def _restore(self, stored: Stored) -> None:
+        self.watch.restore(stored)
 
     def value(self, name: str, **labels: str) -> float | None:
         self.listener.flush()

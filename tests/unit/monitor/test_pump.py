@@ -6,7 +6,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.journal import JournalReader
 from trailhound.collector.store import Listing, Store
 from trailhound.collector.store.memory import MemoryStore
@@ -169,6 +171,64 @@ def test_a_late_span_brings_its_run_back(world: World) -> None:
     assert (before.totals.tool_calls, after.totals.tool_calls, after.status) == (3, 5, "completed")
     assert len(loop.evidence) == 5
     assert life.value("agent_trajectories_total", service="shop", agent="agent1", status="completed") == 1
+
+
+def test_a_finding_that_a_late_span_takes_back_is_resolved(world: World) -> None:
+    """The same search five times is a loop, until late results show that each brought something new."""
+    life, spans = world.live(), spans_of(1)
+    world.receive(request_of([*spans[:4], spans[-1]]))
+    world.finish(life)
+    assert rules(world.store)["loop"] == 1
+    assert life.watch.runs == {}
+    late = [Span.FromString(span.SerializeToString()) for span in spans_of(2)[1:3]]
+    for number, span in enumerate(late):  # other calls between the searches would not matter; another result does
+        span.trace_id, span.parent_span_id = spans[0].trace_id, spans[0].parent_span_id
+        span.attributes[1].value.string_value = "search"
+        span.attributes[3].value.string_value = '{"q": "same"}'
+        span.attributes[4].value.string_value = f"new {number}"
+        span.start_time_unix_nano = spans[number + 1].end_time_unix_nano + 1
+        span.end_time_unix_nano = span.start_time_unix_nano + 1
+    world.receive(request_of(late))
+    world.finish(life)
+    states = {f.state for f in world.store.list_findings(ALL) if f.rule == "loop" and f.scope == "trajectory"}
+    assert states == {"resolved"}
+
+
+def test_a_run_that_joins_another_is_shown_no_more(world: World) -> None:
+    """Two traces, each a run of its own until the second root comes and links to the first."""
+    life, first, second = world.live(), spans_of(0), spans_of(0, seed=9)
+    world.receive(request_of(first[:2]), request_of(second[:2]))
+    while life.turn_over():
+        pass
+    world.clock.advance(4)
+    life.turn_over()
+    assert len(world.store.list_trajectories(ALL)) == 2
+    second[-1].links.add(trace_id=first[-1].trace_id, span_id=first[-1].span_id)
+    world.receive(request_of(first[2:]), request_of(second[2:]))
+    world.finish(life)
+    [run] = [run for run in world.store.list_trajectories(ALL) if run.trace_ids]
+    assert len(run.trace_ids) == 2
+
+
+def test_a_run_on_which_our_code_fails_harms_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle = LiveRun.settle
+
+    def fail(self: LiveRun) -> None:
+        if self.run.trajectory_id == broken:
+            raise ZeroDivisionError
+        settle(self)
+
+    life = world.live()
+    world.receive(request_of(spans_of(2)[:1]))
+    life.turn_over()
+    broken = next(iter(life.watch.runs.values())).run.trajectory_id
+    monkeypatch.setattr(LiveRun, "settle", fail)
+    world.receive(request_of(spans_of(1)), request_of(spans_of(2)[1:]), request_of(spans_of(3)))
+    world.finish(life)
+    assert world.store.stats().spans == sum(len(spans_of(number)) for number in (1, 2, 3))
+    assert statuses(world.store) == {"completed": 3}
+    assert rules(world.store) >= Counter(loop=1, approval=1)
+    assert life.value("trailhound_dead_letters_total", reason="run") == 1
 
 
 def test_a_late_span_that_comes_while_the_store_is_away_is_owed(world: World) -> None:
