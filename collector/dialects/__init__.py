@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from trailhound.collector.dialects.base import Dialect
 from trailhound.collector.dialects.logs import as_span
 from trailhound.collector.dialects.reader import Reader, dialects
+from trailhound.collector.dialects.standalone import alone
 from trailhound.model import LogRecord, Span, Step
 
-__all__ = ["DIALECTS", "Dialect", "read", "read_log", "settle", "unread"]
+__all__ = ["DIALECTS", "Dialect", "read", "read_alone", "read_log", "settle", "unread"]
 
 DIALECTS: list[Dialect] = dialects(sys.modules[__name__])
 _reader = Reader(DIALECTS)
@@ -31,6 +32,12 @@ def read_log(record: LogRecord) -> Step | None:
     """What a log record says about the span that it belongs to, as a step that holds only that; None when nothing."""
     span = as_span(record)
     return None if span is None else _reader.read(span)
+
+
+def read_alone(record: LogRecord, task: Sequence[str] = ()) -> Step | None:
+    """The step that a log record is by itself, where an agent sends no spans; None when it is none."""
+    span = alone(record)
+    return None if span is None else _reader.read(span, task)
 
 
 def settle(step: Step) -> None:

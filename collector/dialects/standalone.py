@@ -1,0 +1,143 @@
+"""Command-line agents that send log records and no spans (Claude Code, Codex, Gemini CLI): a record is a step of its own.
+
+Their records have no trace id; a session and a turn stand for the trace, a call id or the sequence for the span. Names
+of Claude Code 2.1.332 (source), Codex and Gemini CLI (their documentation). Numbers and booleans are often strings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from trailhound.canonical import parse_json
+from trailhound.collector.dialects.coerce import text, truth, whole
+from trailhound.model import LogRecord, Span
+
+_PREFIXES = ("claude_code.", "codex.", "gemini_cli.")
+_CLAUDE_SCOPE = "com.anthropic.claude_code"
+_CALLS = {"api_request", "api_response", "api_error", "sse_event"}
+_TOOLS = {"tool_result", "tool_call"}
+_DECISIONS = {
+    **dict.fromkeys(("accept", "approved", "approved_for_session", "modify"), "approved"),
+    **dict.fromkeys(("reject", "denied"), "denied"),
+    **dict.fromkeys(("cancelled", "abort"), "cancelled"),
+}
+Json = dict[str, Any]
+
+
+def alone(record: LogRecord) -> Span | None:
+    """The span that the record would have been, with a made-up identity; None when it is no step of its own."""
+    given = record.attributes
+    family, event = _event(record)
+    session = _one(given, "session.id", "conversation.id")
+    if record.trace_id or session is None or not family:
+        return None
+    facts = _facts(family, event, given)
+    if facts is None:
+        return None
+    turn = _one(given, "prompt.id", "prompt_id") or ""
+    trace_id = _hash(32, record.tenant, record.resource.service, session, turn)
+    call = facts.get("gen_ai.tool.call.id") or _one(given, "event.sequence", "request_id") or str(record.time_ns)
+    failed = "error.type" in facts
+    return Span(
+        tenant=record.tenant,
+        trace_id=trace_id,
+        span_id=_hash(16, trace_id, event, call),
+        parent_span_id=_hash(16, trace_id, "turn"),
+        name="gen_ai.tool.approval" if event == "tool_decision" else event,
+        kind=0,
+        start_ns=max(0, record.time_ns - (whole(given.get("duration_ms")) or 0) * 1_000_000),
+        end_ns=record.time_ns,
+        attributes={"gen_ai.conversation.id": session} | {k: v for k, v in facts.items() if v is not None},
+        resource=record.resource,
+        scope=record.scope,
+        status_code=2 if failed else 0,
+        status_message=_one(given, "error", "error.message", "error_message") or "" if failed else "",
+        received_ns=record.received_ns,
+    )
+
+
+def _event(record: LogRecord) -> tuple[str, str]:
+    """(family, event without its prefix)."""
+    name = record.event_name or record.attributes.get("event.name") or record.body
+    for prefix in _PREFIXES:
+        if isinstance(name, str) and name.startswith(prefix):
+            return prefix, name.removeprefix(prefix)
+    if isinstance(name, str) and record.scope.name.startswith(_CLAUDE_SCOPE):
+        return _PREFIXES[0], name
+    return "", ""
+
+
+def _facts(family: str, event: str, given: Json) -> Json | None:
+    """The record in the names of OTel GenAI."""
+    if event in _TOOLS:
+        return _tool(given)
+    if event == "tool_decision":
+        return _decision(given)
+    if event not in _CALLS or (event == "sse_event" and given.get("event.kind") != "response.completed"):
+        return None
+    if family == "codex." and event == "api_request":
+        return None  # its usage, and that it ended, is in the sse_event
+    return _call(given, exclusive=family == "claude_code.", failed=event == "api_error")
+
+
+def _call(given: Json, *, exclusive: bool, failed: bool) -> Json:
+    read = whole(_one(given, "cache_read_tokens", "cached_content_token_count", "cached_token_count"))
+    write = whole(given.get("cache_creation_tokens"))
+    asked = whole(_one(given, "input_tokens", "input_token_count"))
+    said = whole(_one(given, "output_tokens", "output_token_count"))
+    thoughts = whole(given.get("thoughts_token_count"))
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": given.get("model"),
+        "gen_ai.usage.input_tokens": asked + (read or 0) + (write or 0) if exclusive and asked is not None else asked,
+        "gen_ai.usage.output_tokens": None if said is None else said + (thoughts or 0),
+        "gen_ai.usage.cache_read.input_tokens": read,
+        "gen_ai.usage.cache_write.input_tokens": write,
+        "gen_ai.usage.reasoning.output_tokens": whole(given.get("reasoning_token_count")) or thoughts,
+        "gen_ai.usage.cost": given.get("cost_usd"),
+        **({"error.type": _one(given, "error_type", "status_code") or "_OTHER"} if failed else {}),
+    }
+
+
+def _tool(given: Json) -> Json:
+    failed = truth(given.get("success")) is False
+    denied = _DECISIONS.get(str(given.get("decision"))) if given.get("function_name") else None
+    return {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": _mcp_name(given) or _one(given, "tool_name", "function_name"),
+        "gen_ai.tool.call.id": _one(given, "tool_use_id", "call_id"),
+        "gen_ai.tool.call.arguments": next(
+            (given[k] for k in ("tool_input", "arguments", "function_args", "tool_parameters") if given.get(k)), None
+        ),
+        "gen_ai.tool.call.result": given.get("output"),
+        "approval.decision": denied,
+        **({"error.type": _one(given, "error_type") or "tool_error"} if failed else {}),
+    }
+
+
+def _mcp_name(given: Json) -> str | None:
+    """Claude Code calls every MCP tool `mcp_tool` and names it in its parameters."""
+    parameters = parse_json(given.get("tool_parameters"))
+    return text(parameters.get("mcp_tool_name")) if isinstance(parameters, dict) else None
+
+
+def _decision(given: Json) -> Json | None:
+    decided = _DECISIONS.get(str(given.get("decision")).lower())
+    source = str(given.get("source", "")).lower()
+    if decided is None or source == "config":  # nobody was asked
+        return None
+    return {
+        "gen_ai.tool.name": given.get("tool_name"),
+        "gen_ai.tool.call.id": _one(given, "tool_use_id", "call_id"),
+        "approval.decision": decided,
+        "approval.actor.type": "human" if source.startswith("user") else "hook" if source == "hook" else "unknown",
+    }
+
+
+def _one(given: Json, *keys: str) -> str | None:
+    return next((found for key in keys if (found := text(given.get(key))) is not None), None)
+
+
+def _hash(length: int, *parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode("utf-8", "replace")).hexdigest()[:length]
