@@ -14,7 +14,7 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.decode import Received, decode_logs, decode_traces
-from trailhound.collector.dialects import read, read_log
+from trailhound.collector.dialects import read, read_alone, read_log
 from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
@@ -133,11 +133,20 @@ class Watch:
 
     def _overhear(self, record: Record) -> None:
         """Join log records with the spans that they belong to."""
-        for log in decode_logs(record):
-            said = read_log(log)
+        for entry in decode_logs(record):
+            self._stand_alone(read_alone(entry, self.config.runs.task))
+            said = read_log(entry)
             if said is not None:
                 self._bring_back(said)
                 for run in self._places.hear(said):
+                    self._touch(run)
+
+    def _stand_alone(self, step: Step | None) -> None:
+        """Take a log record that is a step of its own, as if it were a span."""
+        if step is not None:
+            self._bring_back(step)
+            if self._places.known(step) is None:
+                for run in self._places.add(step):
                     self._touch(run)
 
     def _bring_back(self, step: Step) -> None:
