@@ -38,12 +38,14 @@ def alone(record: LogRecord) -> Span | None:
     turn = _one(given, "prompt.id", "prompt_id") or ""
     trace_id = _hash(32, record.tenant, record.resource.service, session, turn)
     call = facts.get("gen_ai.tool.call.id") or _one(given, "event.sequence", "request_id") or str(record.time_ns)
-    failed = "error.type" in facts
+    failed, model = "error.type" in facts, facts.get("gen_ai.operation.name") == "chat"
     return Span(
         tenant=record.tenant,
         trace_id=trace_id,
         span_id=_hash(16, trace_id, event, call),
-        parent_span_id=_hash(16, trace_id, "turn"),
+        parent_span_id=""
+        if model
+        else _hash(16, trace_id, "turn"),  # no record ends a turn: a model call may be its end
         name="gen_ai.tool.approval" if event == "tool_decision" else event,
         kind=0,
         start_ns=max(0, record.time_ns - (whole(given.get("duration_ms")) or 0) * 1_000_000),
