@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 
+from trailhound.alerts.budgets import Budgets
 from trailhound.metrics import Metrics
 from trailhound.model import Finding, Run, Severity, Step
 
@@ -46,6 +47,7 @@ class Exposition:
         self._metrics = metrics
         self._rules = tuple(rules)
         self._settle_ns = settle_ns
+        self._budgets = Budgets(metrics)
         self._waiting: deque[tuple[int, Step]] = deque()
         self._nameless: dict[tuple[str, Severity], tuple[int, Finding]] = {}
         """Findings whose agent is not known yet, with the time when it need not be waited for any more."""
@@ -65,6 +67,8 @@ class Exposition:
         """Take a run that is new or changed; it counts once, when it is first seen closed."""
         labels = _labels(run.service, run.agent)
         self._know(run.service, run.agent)
+        if run.status in CLOSED:
+            self._budgets.closed(run.tenant, run.trajectory_id)
         if run.status not in CLOSED or not self._runs.first(run.tenant, run.trajectory_id) or self.muted:
             return
         self._metrics.inc("agent_trajectories_total", 1, **labels, status=run.status)
@@ -77,8 +81,7 @@ class Exposition:
     def findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that are new or changed; each counts once at each severity that it reaches."""
         for finding in findings:
-            if finding.rule == "budget":
-                self._budget(finding)
+            self._budgets.take(finding, finding.agent or UNKNOWN)
             key = (finding.finding_id, finding.severity)
             if finding.agent is None:  # most agents are named by a span that comes soon, or at the end
                 self._nameless.setdefault(key, (self._now_ns + self._settle_ns, finding))
@@ -153,12 +156,6 @@ class Exposition:
         for rule in self._rules:
             for severity in SEVERITIES:
                 self._metrics.init("agent_findings_total", **labels, rule=rule, severity=severity)
-
-    def _budget(self, finding: Finding) -> None:
-        labels = _labels(finding.service, finding.agent)
-        used, metric = finding.details.get("used_ratio"), finding.details.get("metric")
-        if isinstance(used, (int, float)) and isinstance(metric, str):
-            self._metrics.set("agent_budget_used_ratio", used, **labels, scope=finding.scope, metric=metric)
 
 
 def _labels(service: str, agent: str | None) -> dict[str, str]:

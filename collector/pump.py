@@ -196,12 +196,12 @@ class Pump:
     def _tell(self) -> None:
         with self._turn:
             changes = self._watch.changes()
+            self._listener.findings(changes.findings)
             self._note(changes)
             counts = self._watch.counts
             late, counts.late = counts.late, 0
             counts.rejected.clear()  # each was told with its record; a list of all would grow for ever
         self._tally.late(late)
-        self._listener.findings(changes.findings)
         self._listener.settle(self.advanced_ns)
 
     def _note(self, changes: Changes) -> None:

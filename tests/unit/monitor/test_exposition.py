@@ -143,6 +143,27 @@ def test_a_run_counts_once_when_it_ends(counted: Counted) -> None:
     assert counted.value("agent_trajectory_turns_sum") == 4
 
 
+def test_the_highest_share_of_a_budget_is_that_of_the_open_runs(counted: Counted) -> None:
+    def spend(run_id: str, ratio: float, state: str = "firing") -> None:
+        details = {"metric": "turns", "ratio": ratio}
+        counted.exposition.findings(
+            [finding(finding_id=f"b{run_id}", rule="budget", trajectory_id=run_id, state=state, details=details)]
+        )
+
+    def highest() -> float | None:
+        return counted.value("agent_budget_used_ratio", scope="trajectory", metric="turns")
+
+    assert highest() is None
+    spend("a", 0.8)
+    spend("b", 1.2)
+    spend("b", 1.4)
+    assert highest() == 1.4
+    counted.exposition.run(Run("b", "default", "shop", ["trace"], status="failed", agent="desk"))
+    assert highest() == 0.8
+    spend("a", 0.8, "resolved")
+    assert highest() == 0
+
+
 def test_the_series_of_every_rule_exist_when_an_agent_is_known(counted: Counted) -> None:
     counted.exposition.run(Run("run", "default", "shop", ["trace"], agent="desk"))
     for rule in ("loop", "budget"):
