@@ -134,19 +134,12 @@ class Watch:
     def _overhear(self, record: Record) -> None:
         """Join log records with the spans that they belong to."""
         for entry in decode_logs(record):
-            self._stand_alone(read_alone(entry, self.config.runs.task))
-            said = read_log(entry)
-            if said is not None:
-                self._bring_back(said)
-                for run in self._places.hear(said):
-                    self._touch(run)
-
-    def _stand_alone(self, step: Step | None) -> None:
-        """Take a log record that is a step of its own, as if it were a span."""
-        if step is not None:
-            self._bring_back(step)
-            if self._places.known(step) is None:
-                for run in self._places.add(step):
+            said, alone = read_log(entry), read_alone(entry, self.config.runs.task)
+            step = said or alone
+            if step is not None:
+                self._bring_back(step)
+                known = self._places.known(step) is not None
+                for run in self._places.hear(step) if said else [] if known else self._places.add(step):
                     self._touch(run)
 
     def _bring_back(self, step: Step) -> None:
