@@ -151,19 +151,19 @@ class Reading:
     def _findings_of(self, runs: Iterable[Run]) -> dict[tuple[str, str], list[Finding]]:
         """The findings of each run, by its key."""
         found: dict[tuple[str, str], list[Finding]] = {}
-        asked = []
+        asked: dict[str, list[str]] = {}
         with self._turn:
             for run in runs:
                 held = self._watch.runs.get(RUNS.key(run))
                 if held is not None:
                     found[RUNS.key(run)] = list(held.findings)
                 else:
-                    asked.append(run)
+                    asked.setdefault(run.tenant, []).append(run.trajectory_id)
         store = self._store()
-        for run in asked if store is not None else []:
+        for tenant, ids in asked.items() if store is not None else ():
             assert store is not None
-            listing = Listing({"tenant": run.tenant, "trajectory_id": run.trajectory_id}, limit=1000)
-            found[RUNS.key(run)] = sorted(store.list_findings(listing), key=lambda f: (f.first_seen_ns, f.finding_id))
+            for finding in store.findings_of(tenant, ids):
+                found.setdefault((tenant, finding.trajectory_id or ""), []).append(finding)
         return found
 
 

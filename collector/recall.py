@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from trailhound.collector.closed import ClosedTraces
-from trailhound.collector.store import Listing, Store
+from trailhound.collector.store import Store
 from trailhound.collector.watch import Stored
 from trailhound.errors import Retryable
 
@@ -14,7 +14,6 @@ log = logging.getLogger(__name__)
 
 MAX_BEHIND = 5
 """Segments that may wait for the store while it still counts as up to date: a run in memory was left alone for 60 s."""
-MAX_FINDINGS = 1000
 
 
 class Recall:
@@ -48,8 +47,8 @@ class Recall:
             run = store.get_trajectory(trace_id, tenant)
             if run is None:
                 return Stored(store.load_spans(tenant, [trace_id]))
-            found = Listing({"tenant": tenant, "trajectory_id": run.trajectory_id}, limit=MAX_FINDINGS)
-            stored = Stored(store.load_spans(tenant, run.trace_ids), store.list_findings(found))
+            findings = store.findings_of(tenant, [run.trajectory_id])
+            stored = Stored(store.load_spans(tenant, run.trace_ids), findings)
         except Retryable:
             return None
         self._given.update((tenant, other) for other in run.trace_ids if other != trace_id)

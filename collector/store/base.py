@@ -149,6 +149,10 @@ class Store(Protocol):
         """Raises Invalid(reason="filter") for a filter that is not in FINDING_FILTERS."""
         ...
 
+    def findings_of(self, tenant: str, trajectory_ids: Sequence[str]) -> list[Finding]:
+        """All findings of these runs, in order of (first seen, id)."""
+        ...
+
     def list_sessions(self, listing: Listing) -> list[Session]:
         """Raises Invalid(reason="filter") for a filter that is not in SESSION_FILTERS."""
         ...

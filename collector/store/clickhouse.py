@@ -76,6 +76,9 @@ class ClickHouseStore:
     def list_findings(self, listing: Listing) -> list[Finding]:
         return self._counted("read", lambda: queries.list_findings(self._connection, listing))
 
+    def findings_of(self, tenant: str, trajectory_ids: Sequence[str]) -> list[Finding]:
+        return self._counted("read", lambda: queries.findings_of(self._connection, tenant, trajectory_ids))
+
     def list_sessions(self, listing: Listing) -> list[Session]:
         return self._counted("read", lambda: queries.list_sessions(self._connection, listing))
 

@@ -106,6 +106,12 @@ class MemoryStore:
             findings = [finding for _, finding in self._findings.values()]
         return _page(((finding.first_seen_ns, finding.finding_id, finding) for finding in findings), listing)
 
+    def findings_of(self, tenant: str, trajectory_ids: Sequence[str]) -> list[Finding]:
+        wanted = {(tenant, trajectory_id) for trajectory_id in trajectory_ids}
+        with self._lock:
+            found = [f for _, f in self._findings.values() if (f.tenant, f.trajectory_id) in wanted]
+        return sorted(found, key=lambda finding: (finding.first_seen_ns, finding.finding_id))
+
     def list_sessions(self, listing: Listing) -> list[Session]:
         check_filters(listing, SESSION_FILTERS)
         groups: dict[tuple[str, str], list[Run]] = {}

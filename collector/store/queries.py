@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trailhound.collector.store.base import (
@@ -62,6 +62,15 @@ def list_findings(connection: Connection, listing: Listing) -> list[Finding]:
     check_filters(listing, FINDING_FILTERS)
     sql, parameters = _list(FINDING_COLUMNS, "findings", "FirstSeen", "FindingId", listing)
     return [read_finding(row) for row in connection.fetch(sql, **parameters)]
+
+
+def findings_of(connection: Connection, tenant: str, trajectory_ids: Sequence[str]) -> list[Finding]:
+    """See `Store.findings_of`."""
+    if not trajectory_ids:
+        return []
+    conditions = ["Tenant = {tenant:String}", "TrajectoryId IN {runs:Array(String)}"]
+    sql = _select(FINDING_COLUMNS, "findings", conditions, "ORDER BY FirstSeen, FindingId")
+    return [read_finding(row) for row in connection.fetch(sql, tenant=tenant, runs=list(trajectory_ids))]
 
 
 def list_sessions(connection: Connection, listing: Listing) -> list[Session]:

@@ -307,6 +307,14 @@ def test_findings_come_back_and_are_filtered(store: Store) -> None:
     assert store.list_findings(Listing(after=(NOW + 2, "f002"), limit=5)) == [finding(1)]
 
 
+def test_findings_of_several_runs_come_at_once(store: Store) -> None:
+    store.put_findings([finding(n, trajectory_id=f"t{n % 3}") for n in range(9, 0, -1)], NOW)
+    store.put_findings([finding(99, trajectory_id="t0", tenant="other")], NOW)
+    found = store.findings_of("default", ["t0", "t2", "unknown"])
+    assert [f.finding_id for f in found] == ["f002", "f003", "f005", "f006", "f008", "f009"]
+    assert store.findings_of("default", []) == []
+
+
 def test_a_finding_rises_under_its_id(store: Store) -> None:
     store.put_findings([finding(1)], NOW)
     store.put_findings([finding(1, severity="critical")], NOW + 1)
