@@ -39,9 +39,12 @@ class ToolFacts:
 
     def differ(self, span: Step, asked: Sequence[ToolCall], result: Any, heard: Step | None, last: bool) -> bool:
         """Derive what `span` should say; True when that is not what it says. `apply` then makes it so."""
-        assert span.tool is not None
-        now = _known(span, span.tool)
-        key = (span.trace_id, span.span_id)
+        tool, key = span.tool, (span.trace_id, span.span_id)
+        assert tool is not None
+        told = isinstance(tool.arguments, dict) and (tool.result is not None or result is None)
+        if told and last and heard is None and key not in self._own and key not in self._children:
+            return False  # by far the most: the span says it all
+        now = _known(span, tool)
         own = self._own.get(key, now)
         derived = replace(own)
         for call in asked:
