@@ -99,8 +99,13 @@ def test_a_killed_process_loses_and_doubles_nothing(tmp_path: Path, undisturbed:
 
 @pytest.mark.parametrize(
     "failpoint",
-    ["journal.before_sync:kill:9", "receive.before_ack:kill:11", "monitor.after_feed:kill:25", "store.after_insert:kill:4", "cursor.before_save:kill:5"],
-)  # fmt: skip
+    [
+        "journal.before_sync:kill:9",
+        "receive.before_ack:kill:11",
+        "store.after_insert:kill:4",
+        "cursor.before_save:kill:5",
+    ],
+)  # not `monitor.after_feed`: every restart would die at the same record, which is then rightly set aside as poison
 def test_a_process_that_dies_at_the_worst_place(tmp_path: Path, undisturbed: State, failpoint: str) -> None:
     config = configured(tmp_path, SETTINGS)
     with RunningDaemon(config, environ={"TRAILHOUND_FAILPOINT": failpoint}) as daemon:
