@@ -15,6 +15,7 @@ from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_alone, read_log
+from trailhound.collector.prices import prices_of
 from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
@@ -79,11 +80,11 @@ class Watch:
 
     def __init__(self, config: Config, *, metrics: Metrics | None = None, recall: Recall | None = None) -> None:
         self.config = config
-        self._recall = recall
+        self._recall, self._metrics = recall, metrics
         self.rules = RuleSet(config, metrics=metrics)
         self.counts = Counts()
         self.runs: dict[Key, LiveRun] = {}
-        self._metrics = metrics
+        self._prices = prices_of(config.prices.file)
         self._places = Places(config.runs.join, self._new_run)
         self._approvals = ApprovalIndex(config.approvals)
         self._wider = WiderScopes(self.rules)
@@ -109,7 +110,7 @@ class Watch:
         self.counts.rejected += decoded.rejected
         self.counts.received += len(decoded.spans) + len(decoded.rejected)
         for received in decoded.spans:
-            step = read(received.span, self.config.runs.task)
+            step = self._prices.priced(read(received.span, self.config.runs.task))
             self._take(fed, received, step)
         self.counts.duplicate += fed.duplicate
         self.counts.stored += len(fed.new)
@@ -135,9 +136,8 @@ class Watch:
         """Join log records with the spans that they belong to."""
         for entry in decode_logs(record):
             said, alone = read_log(entry), read_alone(entry, self.config.runs.task)
-            step = said or alone
-            if step is not None:
-                self._bring_back(step)
+            if (step := said or alone) is not None:
+                self._bring_back(self._prices.priced(step))
                 known = self._places.known(step) is not None
                 for run in self._places.hear(step) if said else [] if known else self._places.add(step):
                     self._touch(run)
@@ -155,7 +155,7 @@ class Watch:
         for finding in stored.findings:
             self._told.remember((finding.tenant, finding.trajectory_id or ""), finding)
         for span in stored.spans:
-            step = read(span, self.config.runs.task)
+            step = self._prices.priced(read(span, self.config.runs.task))
             self._bring_back(step)
             if self._places.known(step) is None:
                 for run in self._places.add(step):
