@@ -131,7 +131,9 @@ class Retention(Section):
 class Prices(Section):
     """Prices of models, where the spans carry no cost."""
 
-    file: Path | None = Field(None, description="YAML of prices that win over the built-in list")
+    file: Path | None = Field(
+        None, description="YAML of prices that win over the built-in list; read when Trailhound starts, see prices.md"
+    )
 
 
 class Tool(Section):

@@ -232,8 +232,10 @@ class Step:
     usage: Usage | None = None
     """On a container: a rollup of its children, used only when no model call below it carries usage."""
     cost_usd: Decimal | None = None
+    """US dollars. The reader sets what the span says; `collector.prices` fills a gap right after, by the span's model,
+    usage and time alone, so the step is still a function of its span (and of the price lists of the process)."""
     price_source: str | None = None
-    """`span` when the sender computed the cost, else the price list."""
+    """Who computed the cost: `span` the sender, `file` the user's price file, `genai-prices 0.2.3` the built-in list."""
     error: Failure | None = None
     finish_reasons: tuple[str, ...] = ()
     response_id: str | None = None

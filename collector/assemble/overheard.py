@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from decimal import Decimal
 from typing import Any
 
 from trailhound.model import Step, ToolCall
 
-_FIRST = ("system_prompt", "tool_definitions", "usage", "cost_usd", "price_source", "response_id", "session_id",
+_FIRST = ("system_prompt", "tool_definitions", "usage", "response_id", "session_id",
           "user_id", "agent", "task", "model", "error")  # fmt: skip
 """Facts taken from the first record that has them, where the span has none."""
 _LAST = ("input", "output")
@@ -53,12 +54,20 @@ def _merged(base: Step, said: list[Step]) -> Step:
     found: dict[str, Any] = {}
     for name in _FIRST:
         found[name] = _first(getattr(base, name), [getattr(s, name) for s in own])
+    found["cost_usd"], found["price_source"] = _cost([base, *own])
     for name in _LAST:
         found[name] = _first(getattr(base, name), [getattr(s, name) for s in reversed(own)])
     for name in _JOINED:
         found[name] = _joined([getattr(s, name) for s in (base, *own)])
     status = "error" if base.status == "ok" and any(s.status == "error" for s in own) else base.status
     return replace(base, **found, tool=_tool(base.tool, own), status=status)
+
+
+def _cost(steps: list[Step]) -> tuple[Decimal | None, str | None]:
+    """What a sender says a call cost goes before what was computed."""
+    known = [s for s in steps if s.cost_usd is not None]
+    best = next((s for s in known if s.price_source == "span"), known[0] if known else None)
+    return (None, None) if best is None else (best.cost_usd, best.price_source)
 
 
 def _first(own: Any, others: list[Any]) -> Any:

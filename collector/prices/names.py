@@ -30,7 +30,7 @@ _ALIASES = {
     "zai": "z-ai",
     "zhipuai": "zhipu zhipu-ai",
 }
-_SELLERS = {alias: seller for seller, names in _ALIASES.items() for alias in (seller, *names.split())} | {
+SELLERS = {alias: seller for seller, names in _ALIASES.items() for alias in (seller, *names.split())} | {
     name: name for name in ("avian", "cerebras", "databricks", "groq", "minimax", "openrouter", "ovhcloud")
 }
 FRAMEWORKS = frozenset(
@@ -60,7 +60,7 @@ def seller_of(provider: str | None) -> str | None:
     name = plain(provider or "")
     if not name or name in FRAMEWORKS:
         return None
-    return _SELLERS.get(name) or _SELLERS.get(name.split(".")[0]) or name
+    return SELLERS.get(name) or SELLERS.get(name.split(".")[0]) or name
 
 
 def lookups(provider: str | None, model: str) -> list[Lookup]:
@@ -100,7 +100,7 @@ def _vendor(name: str) -> tuple[str | None, str]:
         return None, name
     if plain(head) in FRAMEWORKS:
         return _vendor(rest)
-    vendor = _SELLERS.get(plain(head))
+    vendor = SELLERS.get(plain(head))
     if vendor is None:
         return None, name
     if vendor == "aws":

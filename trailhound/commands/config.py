@@ -23,15 +23,18 @@ def check(
     ] = None,
     config: options.ConfigFile = None,
 ) -> None:
-    """Check a configuration, `TRAILHOUND_` variables and the settings of the rules included.
+    """Check a configuration, `TRAILHOUND_` variables, the settings of the rules and the price file included.
 
     Prints one line; exit code 2 when something in it is wrong.
     """
+    from trailhound.collector.prices import prices_of
     from trailhound.config import load
     from trailhound.evaluators.judge import RuleSet
 
     path = file or config
-    RuleSet(load(path))
+    settings = load(path)
+    RuleSet(settings)
+    prices_of(settings.prices.file)
     typer.echo(f"{path or 'the defaults'}: ok")
 
 
