@@ -20,6 +20,7 @@ import yaml
 from trailhound.cli import application
 from trailhound.clock import ManualClock
 from trailhound.collector.api.routes import Handlers
+from trailhound.collector.prices.file import Entry, PriceFile
 from trailhound.config import Config
 from trailhound.evaluators.registry import evaluator_types
 from trailhound.metrics import SPECS
@@ -32,7 +33,7 @@ PAGES = sorted(
 MARKDOWN = [p for p in PAGES if p.suffix == ".md"]
 OFFLINE = ("trailhound check", "trailhound rules", "trailhound config schema")
 """Commands that need no daemon: the examples of them are run, the others only read by the command line's own parser."""
-LANGUAGES = {"sh", "yaml", "yaml collector", "python", "json", "text", ""}
+LANGUAGES = {"sh", "yaml", "yaml collector", "yaml prices", "python", "json", "text", ""}
 
 
 class Block(NamedTuple):
@@ -116,6 +117,16 @@ def test_the_language_of_a_block_is_known(block: Block) -> None:
 @pytest.mark.parametrize("block", blocks("yaml"), ids=str)
 def test_configuration_example(block: Block) -> None:
     _judge_configuration(block.text)
+
+
+@pytest.mark.parametrize("block", blocks("yaml prices"), ids=str)
+def test_price_file_example(block: Block) -> None:
+    assert PriceFile.model_validate(yaml.safe_load(block.text)).prices
+
+
+def test_every_key_of_the_price_file_is_documented() -> None:
+    text = (DOCS / "prices.md").read_text(encoding="utf-8")
+    assert [key for key in Entry.model_fields if f"| `{key}` |" not in text] == []
 
 
 def test_demo_configuration() -> None:

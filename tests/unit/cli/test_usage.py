@@ -104,6 +104,10 @@ def test_config_check(trailhound: Any, tmp_path: Path) -> None:
     assert result.code == 2
     assert "rules.loop" in result.err
     assert result.err.count("\n") == 1
+    (tmp_path / "prices.yaml").write_text("prices: [{model: m, input: 1, ouput: 2}]\n")
+    good.write_text(f"prices: {{file: {tmp_path / 'prices.yaml'}}}\n")
+    result = trailhound("config", "check", good)
+    assert (result.code, "did you mean `output`?" in result.err) == (2, True)
 
 
 def test_config_schema_covers_the_rules(trailhound: Any) -> None:
