@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.life import outlook
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.scopes import WiderScopes
+from trailhound.collector.assemble.verdicts import Verdicts
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_alone, read_log
 from trailhound.collector.prices import prices_of
@@ -86,7 +86,7 @@ class Watch:
         self.runs: dict[Key, LiveRun] = {}
         self._prices = prices_of(config.prices.file)
         self._places = Places(config.runs.join, self._new_run)
-        self._approvals = ApprovalIndex(config.approvals)
+        self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known)
         self._wider = WiderScopes(self.rules)
         self._dirty: dict[Key, LiveRun] = {}
         self._due: list[tuple[int, Key]] = []
@@ -187,6 +187,7 @@ class Watch:
         while self._closed and self._closed[0][0] <= now_ns:
             _, key = heapq.heappop(self._closed)
             self._evict(key, now_ns)
+        self._verdicts.expire(now_ns)
 
     def _close_if_due(self, run: LiveRun, now_ns: int) -> None:
         view = outlook(run.signs(), self.config.runs)
@@ -224,13 +225,14 @@ class Watch:
         del self.runs[key]
         self._broken.discard(key)
         self._wider.forget(run)
+        self._verdicts.forget(run)
         self._places.forget(run, lambda other: _key(other) in self.runs)
         self._told.forget(key)
 
     # ------------------------------------------------------------ answers out
 
     def _settle_all(self) -> None:
-        for run in self._dirty.values():
+        for run in list(self._dirty.values()):
             if not run.has_steps:
                 self.runs.pop(_key(run), None)
                 self._wider.settle(run, run.take_news())
@@ -251,26 +253,19 @@ class Watch:
                 self._metrics.inc("trailhound_dead_letters_total", reason="run")
 
     def _settle(self, run: LiveRun) -> None:
-        session = run.session_id
         news = run.take_news()
-        for step in news.evidence:
-            for call in self._approvals.learn(step, session):
-                self._ask(call)
-        for step in news.calls:
-            if self.rules.tools.needs_approval(step):
-                run.approve(step, self._approvals.ask(step, session))
+        for other in self._verdicts.settle(run, news):
+            self._judge_again(other)
         view = outlook(run.signs(), self.config.runs)
         run.run.status, run.run.status_reason = view.status, view.reason
         run.settle()
         self._wider.settle(run, news)
         heapq.heappush(self._due, (view.due_ns, _key(run)))
 
-    def _ask(self, call: Step) -> None:
-        """New evidence may change the verdict on a call of any run."""
-        known = self._places.known(call)
-        if known is not None:
-            run = known[0]
-            run.approve(call, self._approvals.ask(call, run.session_id))
+    def _judge_again(self, run: LiveRun) -> None:
+        """What one run showed changed a verdict in another, which may have ended."""
+        (run.settle if run.run.status in ("open", "waiting") else run.close)()
+        self._dirty[_key(run)] = run
 
     def changes(self) -> Changes:
         """Settle what changed since the last call and return it."""

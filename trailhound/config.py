@@ -150,7 +150,9 @@ class Tool(Section):
         [], description="arguments and result fields that differ without meaning (request ids, timestamps)"
     )
     error_when: str | None = Field(None, description="CEL over `result`: the call failed although its span says ok")
-    claims: list[str] = Field([], description="patterns (RE2) of answers that claim this tool's action was done")
+    claims: list[str] = Field(
+        [], description="patterns (RE2) of answers that claim this tool's action was done; no rule reads them yet"
+    )
 
 
 class Trust(Section):
@@ -171,7 +173,10 @@ class Approvals(Section):
     )
     trust: Trust = Trust()
     keep: Duration = Field(7 * 86400.0, description="how long an approval is remembered")
-    hold: Duration = Field(10.0, description="how long the approval rule waits for evidence that travels separately")
+    hold: Duration = Field(
+        10.0,
+        description="how long the approval rule waits for evidence that travels separately; accepted, and without effect yet: later evidence resolves the finding",
+    )
 
 
 class Config(Section):

@@ -126,12 +126,14 @@ class LiveRun:
             self._evidence.append(said)
         return self._calls.hear(said) or bool(said.approvals)
 
-    def approve(self, step: Step, verdict: ApprovalVerdict | None) -> None:
-        """Set what the approvals index says of a call; the rules look at it again."""
-        if step.approval != verdict:
-            step.approval = verdict
-            if _judged(step):
-                self._judge.put(step)
+    def approve(self, step: Step, verdict: ApprovalVerdict) -> bool:
+        """Set what the approvals index says of a call, and let the rules look at it again; False when they knew."""
+        if step.approval == verdict:
+            return False
+        step.approval = verdict
+        if _judged(step):
+            self._judge.put(step)
+        return True
 
     def _follow(self, placed: Placed) -> None:
         """Let the rules, and the calls read out of a model call, follow it into its scope and to its agent."""

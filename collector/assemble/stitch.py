@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from trailhound.collector.assemble.transports import Transports
 from trailhound.model import Step, ToolCall
 
+T = TypeVar("T")
 TraceKey = tuple[str, str]
 """(tenant, trace id)"""
 Order = tuple[int, int, str]
+Source = tuple[str, ...]
+"""What a join comes from: (kind, tenant, ...)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +65,19 @@ class _Local:
     __slots__ = ("closed", "open")
 
     def __init__(self) -> None:
-        self.open: dict[str, int] = {}
-        self.closed: set[str] = set()
+        self.open: dict[Source, int] = {}
+        self.closed: set[Source] = set()
 
-    def has(self, call_id: str, part: int) -> int:
+    def has(self, source: Source, part: int) -> int:
         """Note a part; returns the parts of the call known so far, 0 when both ends are here."""
-        if call_id in self.closed:
+        if source in self.closed:
             return 0
-        parts = self.open.get(call_id, 0) | part
+        parts = self.open.get(source, 0) | part
         if parts & _ASKED and parts & (_RAN | _GIVEN):
-            self.closed.add(call_id)
-            self.open.pop(call_id, None)
+            self.closed.add(source)
+            self.open.pop(source, None)
             return 0
-        self.open[call_id] = parts
+        self.open[source] = parts
         return parts
 
 
@@ -85,13 +89,13 @@ class Stitcher:
 
     def __init__(self, kinds: Iterable[str]) -> None:
         self._kinds = frozenset(kinds)
-        self._calls: dict[tuple[str, ...], _CallId] = {}
+        self._calls: dict[Source, _CallId] = {}
         self._local: dict[TraceKey, _Local] = {}
         self._transports = Transports()
-        self._joins: dict[tuple[str, ...], list[Join]] = {}
+        self._joins: dict[Source, list[Join]] = {}
         """By what each join comes from."""
         self._neighbours: dict[TraceKey, dict[Join, None]] = {}
-        self._sources: dict[TraceKey, set[tuple[str, ...]]] = {}
+        self._sources: dict[TraceKey, dict[Source, None]] = {}
 
     def learn(self, step: Step) -> set[TraceKey]:
         """Take a step; returns the traces whose joins changed."""
@@ -104,47 +108,54 @@ class Stitcher:
             link = step.links[0]
             join = Join((step.tenant, link.trace_id), trace, "link", step.span_id)
             joins = [join] if join.first != join.second else []
-            changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins, trace)
+            changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins)
         if "transport" in self._kinds and step.kind == "tool":
             for served, call in self._transports.add(step).items():
                 server = (step.tenant, served[2])
                 joins = [] if call is None else [Join((step.tenant, call[2]), server, "transport", served[3])]
-                changed |= self._set(("transport", step.tenant, served[2], served[3]), joins, server)
+                changed |= self._set(("transport", step.tenant, served[2], served[3]), joins)
         return changed
 
     def _learn_call(self, trace: TraceKey, step: Step, call_id: str, part: int) -> set[TraceKey]:
         local = self._local.get(trace)
         if local is None:
             local = self._local[trace] = _Local()
-        known = local.open.get(call_id, 0)
-        has = local.has(call_id, part)
+        source = ("call_id", step.tenant, step.service, call_id)
+        known = local.open.get(source, 0)
+        has = local.has(source, part)
         if not has and not known:
             return set()
-        source = ("call_id", step.tenant, step.service, call_id)
         entry = self._calls.setdefault(source, _CallId())
         if has:
             order = entry.parts[trace][1] if trace in entry.parts else step.order
             entry.parts[trace] = (has, min(order, step.order))
         else:
             entry.parts.pop(trace, None)
-        joins = [Join(first, second, "call_id", call_id) for first, second in entry.ends()]
+        return self._join_calls(source)
+
+    def _join_calls(self, source: Source) -> set[TraceKey]:
+        entry = self._calls[source]
+        joins = [Join(first, second, "call_id", source[-1]) for first, second in entry.ends()]
         if not entry.parts:
             del self._calls[source]
-        return self._set(source, joins, trace)
+        return self._set(source, joins)
 
-    def _set(self, source: tuple[str, ...], joins: list[Join], trace: TraceKey) -> set[TraceKey]:
+    def _set(self, source: Source, joins: list[Join]) -> set[TraceKey]:
+        """Let `source` stand for exactly these joins; returns the traces that had or have part in them, if changed."""
         before = self._joins.get(source, [])
         if before == joins:
             return set()
-        for end in (trace, *(end for join in joins for end in (join.first, join.second))):
-            self._sources.setdefault(end, set()).add(source)
         for join in before:
             for end in (join.first, join.second):
-                self._neighbours.get(end, {}).pop(join, None)
+                _discard(self._neighbours, end, join)
+                _discard(self._sources, end, source)
         for join in joins:
             for end in (join.first, join.second):
                 self._neighbours.setdefault(end, {})[join] = None
+                self._sources.setdefault(end, {})[source] = None
         self._joins[source] = joins
+        if not joins:
+            del self._joins[source]
         return {end for join in (*before, *joins) for end in (join.first, join.second)}
 
     def joins(self, trace: TraceKey) -> list[Join]:
@@ -153,13 +164,25 @@ class Stitcher:
 
     def forget(self, trace: TraceKey) -> None:
         """The trace leaves memory, and with it every join that it has part in."""
-        for source in self._sources.pop(trace, ()):
-            self._set(source, [], trace)
-            self._sources.pop(trace, None)
-            self._joins.pop(source, None)
-            self._calls.pop(source, None)
-        self._neighbours.pop(trace, None)
-        self._local.pop(trace, None)
+        local = self._local.pop(trace, None)
+        for source in local.open if local is not None else ():
+            if source in self._calls:
+                self._calls[source].parts.pop(trace, None)
+                self._join_calls(source)
+        for source in list(self._sources.get(trace, ())):
+            self._set(source, [])
+
+    def __len__(self) -> int:
+        """How many things are remembered of all traces."""
+        known = (self._calls, self._local, self._joins, self._neighbours, self._sources)
+        return sum(len(each) for each in known)
+
+
+def _discard(known: dict[TraceKey, dict[T, None]], trace: TraceKey, item: T) -> None:
+    items = known.get(trace, {})
+    items.pop(item, None)
+    if not items:
+        known.pop(trace, None)
 
 
 def _parts(step: Step) -> Iterator[tuple[str, int]]:

@@ -172,3 +172,23 @@ def test_a_run_that_vanished_is_told() -> None:
     assert [run.run.trace_ids for run in changes.runs] == [[f"{1:032x}", f"{2:032x}"]]
     assert changes.joined == [alone]
     assert (alone.run.trace_ids, alone.run.status_reason) == ([], "joined")
+
+
+def test_nothing_stays_of_traces_that_left_memory() -> None:
+    """Whatever ends of calls stay loose: requests nobody ran, results nobody asked for, links to nowhere."""
+    watch = Watch(Config())
+    loose = [
+        chat(5, 0, asks="lost"),
+        chat(6, 0, given=("unasked",)),
+        tool(7, 0, "alone"),
+        span(8, 1, 0, {}, links=(99,)),
+    ]
+    for one in [*BARE, *loose]:
+        watch.feed(Record("traces", "default", request_of([one]), START_NS))
+    watch.changes()
+    assert len(watch._places._stitcher) > 0
+    for hours in (1, 2):
+        watch.advance(START_NS + hours * 3600 * SECOND)
+        watch.changes()
+    assert not watch.runs
+    assert len(watch._places._stitcher) == 0
