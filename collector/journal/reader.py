@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from trailhound import failpoint
 from trailhound.collector.journal.block import decode_records
+from trailhound.collector.journal.identity import load_id
 from trailhound.collector.journal.segment import START, RawBlock, SegmentFile, list_segments, path_of, size_bytes
 from trailhound.collector.journal.system import SYSTEM, System, sync_directory
 from trailhound.errors import Invalid
@@ -53,7 +54,7 @@ class JournalReader:
         self._system = system
         self._last = 0
         """Highest segment seen so far."""
-        self._journal_id: bytes | None = None
+        self._journal_id = load_id(directory) if list_segments(directory) else None
         self._detours: dict[Position, int] = {}
         """Damage found so far: where it starts, and the offset where reading goes on."""
         self._after_gap: set[int] = set()
@@ -111,7 +112,7 @@ class JournalReader:
 
     @property
     def journal_id(self) -> str:
-        """Hex id that tells this journal from one started anew in its place; "" before anything was read."""
+        """Hex id that tells this journal from one started anew in its place; "" while nothing tells it."""
         return self._journal_id.hex() if self._journal_id is not None else ""
 
     # ------------------------------------------------------------ finding the way

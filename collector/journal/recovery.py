@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trailhound.collector.journal.block import ID_SIZE
+from trailhound.collector.journal.identity import keep_id, load_id
 from trailhound.collector.journal.segment import START, SegmentFile, list_segments, path_of
 from trailhound.collector.journal.system import System
 
@@ -46,7 +47,9 @@ def recover(directory: Path, system: System) -> End:
             continue
         if known:
             break
-    end.journal_id = end.journal_id or secrets.token_bytes(ID_SIZE)
+    kept = load_id(directory) if segments else None  # without segments it is another journal: their numbers start anew
+    end.journal_id = end.journal_id or kept or secrets.token_bytes(ID_SIZE)
+    keep_id(directory, end.journal_id, system)
     return end
 
 

@@ -140,8 +140,10 @@ class JournalMachine(RuleBasedStateMachine):
     def flip_a_bit(self, data: st.DataObject) -> None:
         sizes = {n: path_of(self.directory, n).stat().st_size for n in list_segments(self.directory)}
         segment = data.draw(st.sampled_from([n for n, size in sizes.items() if size]))
+        self.flip(segment, data.draw(st.integers(0, sizes[segment] * 8 - 1)))
+
+    def flip(self, segment: int, bit: int) -> None:
         path = path_of(self.directory, segment)
-        bit = data.draw(st.integers(0, sizes[segment] * 8 - 1))
         with path.open("r+b") as file:
             file.seek(bit // 8)
             byte = file.read(1)[0]
@@ -170,3 +172,20 @@ JournalMachine.TestCase.settings = settings(
     max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestJournal = JournalMachine.TestCase
+
+
+def test_a_follower_knows_the_journal_again_after_all_its_headers_were_damaged() -> None:
+    """Found by the machine: the only header was damaged, a new id was made up, and the next header was damaged too."""
+    for later_flips in ([0], [0, START * 8]):
+        machine = JournalMachine()
+        machine.open()
+        machine.follow(limit_bytes=1)
+        machine.flip(1, 0)
+        machine.crash(kept=0.0)
+        for _ in range(2):
+            machine.append(sizes=[0])
+            machine.sync()
+        for bit in later_flips:
+            machine.flip(2, bit)
+        machine.a_new_reader_agrees_with_the_model()
+        machine.teardown()
