@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from trailhound.collector.assemble.life import outlook
@@ -15,24 +14,16 @@ from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.assemble.verdicts import Verdicts
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_alone, read_log
+from trailhound.collector.exchange import Changes, Counts, Fed, Recall, Stored
 from trailhound.collector.prices import prices_of
 from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
-from trailhound.model import Finding, Record, Rejected, Run, RunStatus, Span, Step, Trajectory
+from trailhound.model import Finding, Record, Run, RunStatus, Step, Trajectory
 
+__all__ = ["Changes", "Counts", "Fed", "Recall", "Stored", "Watch"]
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What is known of a run that was closed and forgotten: its spans, and its findings as they were told."""
-
-    spans: Sequence[Span] = ()
-    findings: Sequence[Finding] = ()
-
-
-Recall = Callable[[str, str], Stored]
-"""(tenant, trace id) -> the run of a trace that is not in memory; empty for a new trace."""
 
 LINGER_S = 60.0
 """How long a closed run stays in memory, so that a span a little late finds it there."""
@@ -41,38 +32,6 @@ log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 """(tenant, trajectory id) or (tenant, trace id)."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What came in; received = stored + duplicate + rejected."""
-
-    received: int = 0
-    stored: int = 0
-    duplicate: int = 0
-    late: int = 0
-    rejected: list[Rejected] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Fed:
-    """What one record brought: the spans that are new, with their steps, and those refused."""
-
-    new: list[tuple[Received, Step]] = field(default_factory=list)
-    replaced: list[tuple[Received, Step]] = field(default_factory=list)
-    """Later reports of spans that were known, which take their place; counted as duplicates."""
-    duplicate: int = 0
-    rejected: list[Rejected] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Changes:
-    """Runs and findings that changed since the last time, settled."""
-
-    runs: list[LiveRun] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    joined: list[LiveRun] = field(default_factory=list)
-    """Runs that are no more, because their traces turned out to be part of another run."""
 
 
 class Watch:
@@ -109,28 +68,50 @@ class Watch:
         fed.rejected = decoded.rejected
         self.counts.rejected += decoded.rejected
         self.counts.received += len(decoded.spans) + len(decoded.rejected)
-        for received in decoded.spans:
-            step = self._prices.priced(read(received.span, self.config.runs.task))
-            self._take(fed, received, step)
+        for pairs in self._read(decoded.spans):
+            self._take_all(fed, pairs)
         self.counts.duplicate += fed.duplicate
         self.counts.stored += len(fed.new)
         return fed
 
-    def _take(self, fed: Fed, received: Received, step: Step) -> None:
-        """Assemble one span."""
-        self._bring_back(step)
+    def _read(self, spans: list[Received]) -> Iterable[list[tuple[Received, Step]]]:
+        """The spans with their steps, by trace."""
+        traces: dict[str, list[tuple[Received, Step]]] = {}
+        task, priced = self.config.runs.task, self._prices.priced
+        for received in spans:
+            step = priced(read(received.span, task))
+            pairs = traces.get(step.trace_id)
+            if pairs is None:
+                traces[step.trace_id] = [(received, step)]
+            else:
+                pairs.append((received, step))
+        return traces.values()
+
+    def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
+        """Assemble the spans of one trace: all new ones at once, then those known already."""
+        self._bring_back(pairs[0][1])
+        new: dict[str, Step] = {}
+        others = []
+        for pair in pairs:
+            step = pair[1]
+            if step.span_id in new or self._places.known(step) is not None:
+                others.append(pair)
+            else:
+                new[step.span_id] = step
+                fed.new.append(pair)
+        if new:
+            self._touch(self._places.add(_parents_first(new.values())))
+        for pair in others:
+            self._take_known(fed, *pair)
+
+    def _take_known(self, fed: Fed, received: Received, step: Step) -> None:
+        """A report of a known span takes its place when it ends later: the first may have come before the end."""
         known = self._places.known(step)
-        if known is None:
-            fed.new.append((received, step))
-            changed = self._places.add(step)
-        else:
-            fed.duplicate += 1
-            if step.end_ns <= known[1].end_ns:
-                return
+        assert known is not None
+        fed.duplicate += 1
+        if step.end_ns > known[1].end_ns:
             fed.replaced.append((received, step))
-            changed = self._places.replace(step)
-        for run in changed:
-            self._touch(run)
+            self._touch(self._places.replace(step))
 
     def _overhear(self, record: Record) -> None:
         """Join log records with the spans that they belong to."""
@@ -139,8 +120,7 @@ class Watch:
             if (step := said or alone) is not None:
                 self._bring_back(self._prices.priced(step))
                 known = self._places.known(step) is not None
-                for run in self._places.hear(step) if said else [] if known else self._places.add(step):
-                    self._touch(run)
+                self._touch(self._places.hear(step) if said else [] if known else self._places.add([step]))
 
     def _bring_back(self, step: Step) -> None:
         """Open the step's trace; when its run was closed and forgotten, take its stored spans first."""
@@ -154,12 +134,15 @@ class Watch:
         """Take spans that came long ago: they are judged, and counted nowhere; findings of them are told already."""
         for finding in stored.findings:
             self._told.remember((finding.tenant, finding.trajectory_id or ""), finding)
+        traces: dict[tuple[str, str], dict[str, Step]] = {}
         for span in stored.spans:
             step = self._prices.priced(read(span, self.config.runs.task))
-            self._bring_back(step)
-            if self._places.known(step) is None:
-                for run in self._places.add(step):
-                    self.runs[_key(run)] = self._dirty[_key(run)] = run
+            traces.setdefault((step.tenant, step.trace_id), {}).setdefault(step.span_id, step)
+        for steps in traces.values():
+            self._bring_back(next(iter(steps.values())))
+            new = [step for step in steps.values() if self._places.known(step) is None]
+            for run in self._places.add(_parents_first(new)) if new else ():
+                self.runs[_key(run)] = self._dirty[_key(run)] = run
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
         run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules)
@@ -167,12 +150,13 @@ class Watch:
         self.runs[tenant, run_id] = run
         return run
 
-    def _touch(self, run: LiveRun) -> None:
-        run.last_segment = self._segment
-        if run.run.status not in ("open", "waiting"):
-            self.counts.late += 1
-            run.run.status, run.run.status_reason = "open", "late_span"
-        self.runs[_key(run)] = self._dirty[_key(run)] = run
+    def _touch(self, changed: Iterable[LiveRun]) -> None:
+        for run in changed:
+            run.last_segment = self._segment
+            if run.run.status not in ("open", "waiting"):
+                self.counts.late += 1
+                run.run.status, run.run.status_reason = "open", "late_span"
+            self.runs[_key(run)] = self._dirty[_key(run)] = run
 
     # ------------------------------------------------------------ time
 
@@ -292,3 +276,8 @@ class Watch:
 
 def _key(run: LiveRun) -> Key:
     return (run.run.tenant, run.run.trajectory_id)
+
+
+def _parents_first(steps: Iterable[Step]) -> list[Step]:
+    """In order of start, the longer first: then nothing that was built has to be undone when a parent comes."""
+    return sorted(steps, key=lambda step: (step.start_ns, -step.end_ns))

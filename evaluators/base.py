@@ -151,6 +151,8 @@ class Evaluator(Generic[Settings, S]):
     """Whether `conclude` has something to say of a run that has not ended."""
     supersedes: ClassVar[tuple[str, ...]] = ()
     """Rules whose findings are not told when one finding of this rule has all their evidence."""
+    compares_runs: ClassVar[bool] = False
+    """Whether over a session or an agent it has nothing to say before a second run is there."""
     scopes: tuple[Scope, ...] = ("trajectory",)
     """Which scopes this rule is folded over: each gets a state of its own. May be narrowed by the settings."""
     SettingsType: ClassVar[type[RuleSettings]] = RuleSettings

@@ -84,6 +84,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
     rule = "loop"
     reads = ("tool",)
+    compares_runs = True
     scopes = ("trajectory", "session")
     SettingsType = LoopSettings
     StateType = Loops

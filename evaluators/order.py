@@ -6,22 +6,34 @@ from bisect import bisect_left
 
 from trailhound.model import Step
 
-Identity = tuple[str, str, str]
-"""(trace id, span id, call id): several calls read out of one model span share its span id."""
 Place = tuple[int, int, str, str, str]
 """(start, end, span id, trace id, call id)."""
+Key = str | tuple[str, str]
+"""Span id, or (span id, call id) of a call read out of a model's messages: several of them share that model's span id."""
 
 
-def identity(step: Step) -> Identity:
+def key_of(step: Step) -> Key:
     """The call id tells calls apart only where they have no span of their own: a span may learn its call id later."""
-    call_id = (step.tool.call_id or "") if step.synthetic and step.tool is not None else ""
-    return (step.trace_id, step.span_id, call_id)
+    return (step.span_id, _call_id(step)) if step.synthetic else step.span_id
+
+
+def place_of(step: Step) -> Place:
+    start, end, span_id = step.order
+    return (start, end, span_id, step.trace_id, _call_id(step))
+
+
+def _call_id(step: Step) -> str:
+    return (step.tool.call_id or "") if step.synthetic and step.tool is not None else ""
 
 
 class StepOrder:
-    """Steps sorted by place. Appending costs constant time, an insertion further down a shift of references."""
+    """Steps sorted by place. Appending costs constant time, an insertion further down a shift of references.
 
-    __slots__ = ("_known", "_places", "floor", "ignored", "runs", "steps")
+    A step's place is read from the step, so its times must not change while it is in here; a step with other times
+    under the same key takes its place instead.
+    """
+
+    __slots__ = ("_known", "floor", "ignored", "runs", "steps")
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -31,54 +43,67 @@ class StepOrder:
         """Everything up to this place was cut off; what arrives below it can no longer be judged."""
         self.ignored = 0
         """Steps that arrived below the floor."""
-        self._places: list[Place] = []
-        self._known: dict[Identity, Place] = {}
+        self._known: dict[str, dict[Key, Step]] = {}
+        """By trace id: a scope has few traces, and a span id alone is the cheapest key."""
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def put(self, step: Step, run_id: str) -> int:
         """Take a new or changed step; returns the first index that is no longer as it was."""
-        key = identity(step)
-        start, end, span_id = step.order
-        place = (start, end, span_id, key[0], key[2])
-        known = self._known.get(key)
+        known = self._known.get(step.trace_id)
+        if known is None:
+            known = self._known[step.trace_id] = {}
+        key = key_of(step)
+        old = known.get(key)
         first = len(self.steps)
-        if known is not None:
-            if known == place:
-                return self._replace(place, step, run_id)
+        if old is not None:
+            if old is step or place_of(old) == place_of(step):
+                return self._replace(known, key, step, run_id)
             first = self.drop(step)
-        if self.floor is not None and place <= self.floor:
+        if self.floor is not None and place_of(step) <= self.floor:
             self.ignored += 1
             return first
-        self._known[key] = place
-        return min(first, self._insert(place, step, run_id))
+        known[key] = step
+        return min(first, self._insert(step, run_id))
 
     def drop(self, step: Step) -> int:
         """Take a step out; returns the first index that is no longer as it was (the length when it was not there)."""
-        place = self._known.pop(identity(step), None)
-        if place is None:
+        known = self._known.get(step.trace_id)
+        old = None if known is None else known.pop(key_of(step), None)
+        if old is None:
             return len(self.steps)
-        index = bisect_left(self._places, place)
-        del self._places[index], self.steps[index], self.runs[index]
+        index = self._index(old)
+        del self.steps[index], self.runs[index]
         return index
 
     def cut(self, count: int) -> None:
         """Forget the first `count` steps."""
-        self.floor = self._places[count - 1]
+        self.floor = place_of(self.steps[count - 1])
         for step in self.steps[:count]:
-            del self._known[identity(step)]
-        del self._places[:count], self.steps[:count], self.runs[:count]
+            known = self._known[step.trace_id]
+            del known[key_of(step)]
+            if not known:
+                del self._known[step.trace_id]
+        del self.steps[:count], self.runs[:count]
 
-    def _insert(self, place: Place, step: Step, run_id: str) -> int:
-        in_order = not self._places or place > self._places[-1]
-        index = len(self._places) if in_order else bisect_left(self._places, place)
-        self._places.insert(index, place)
-        self.steps.insert(index, step)
+    def _index(self, step: Step) -> int:
+        return bisect_left(self.steps, place_of(step), key=place_of)
+
+    def _insert(self, step: Step, run_id: str) -> int:
+        steps = self.steps
+        last = steps[-1] if steps else None
+        if last is None or step.start_ns > last.start_ns or place_of(step) > place_of(last):
+            steps.append(step)
+            self.runs.append(run_id)
+            return len(steps) - 1
+        index = self._index(step)
+        steps.insert(index, step)
         self.runs.insert(index, run_id)
         return index
 
-    def _replace(self, place: Place, step: Step, run_id: str) -> int:
-        index = bisect_left(self._places, place)
-        self.steps[index], self.runs[index] = step, run_id
+    def _replace(self, known: dict[Key, Step], key: Key, step: Step, run_id: str) -> int:
+        index = self._index(step)
+        known[key] = self.steps[index] = step
+        self.runs[index] = run_id
         return index

@@ -29,6 +29,8 @@ class ScopeRules:
             for kind in evaluator.reads:
                 self.readers[kind] = (*self.readers.get(kind, ()), index)
         self.concluding = tuple(i for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude)
+        self.compare_runs = all(e.compares_runs for e in evaluators)
+        """Whether in a scope wider than a run none of them speaks before a second run is there."""
         self.concluding_early = tuple(i for i in self.concluding if evaluators[i].concludes_early)
 
 

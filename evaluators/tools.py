@@ -14,6 +14,8 @@ from trailhound.model import Step, ToolCall
 
 CACHED_NAMES = 4096
 """Names come from models: the look-up is cached for so many of them."""
+CACHED_SHAPES = 1024
+"""Calls whose shape is remembered: what is asked again is asked soon."""
 
 
 class Declared:
@@ -42,7 +44,9 @@ class Tools:
                 raise Invalid(f"tools.{index}.match: names no tool", reason="config")
         self._entries = [(tool.match, Declared(tool, f"tools.{index}")) for index, tool in enumerate(declared)]
         self.of = functools.lru_cache(CACHED_NAMES)(self._find)
-        self._shape: tuple[object, object, Shape | None] = (None, None, None)
+        self._shapes: dict[tuple[str, str], Shape] = {}
+        """By tool and hash of the arguments."""
+        self.any_high_risk = any(declared.high_risk for _, declared in self._entries)
 
     def _find(self, name: str) -> Declared:
         """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
@@ -55,21 +59,25 @@ class Tools:
     def shape(self, call: ToolCall) -> Shape | None:
         """What a call asks for, to compare it with others; None for a tool declared `poll` and for unseen arguments.
 
-        Remembers the last answer: one rule after another asks about the same call.
+        Remembered by the arguments' hash: rule after rule, scope after scope asks about the same call.
         """
-        known, arguments, shape = self._shape
-        if known is call and arguments is call.arguments:
-            return shape
         declared = self.of(call.name)
         if call.arguments is None or declared.poll:
             return None
-        shape = shape_of(call.name, call.arguments, declared.volatile)
-        self._shape = (call, call.arguments, shape)
+        if call.arguments_hash is None:
+            return shape_of(call.name, call.arguments, declared.volatile)
+        key = (call.name, call.arguments_hash)
+        shape = self._shapes.get(key)
+        if shape is None:
+            if len(self._shapes) >= CACHED_SHAPES:
+                self._shapes.clear()
+            shape = self._shapes[key] = shape_of(call.name, call.arguments, declared.volatile)
         return shape
 
     def needs_approval(self, step: Step) -> bool:
         """Whether this step is a tool call that must not run without an approval."""
-        return step.tool is not None and self.of(step.tool.name).high_risk and self.high_risk(step.tool)[0]
+        tool = step.tool
+        return self.any_high_risk and tool is not None and self.of(tool.name).high_risk and self.high_risk(tool)[0]
 
     def high_risk(self, call: ToolCall) -> tuple[bool, str | None]:
         """Whether this call needs an approval, and why `when` could not be computed (it then counts as true)."""

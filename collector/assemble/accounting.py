@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Step
 
 MODEL_KINDS = ("llm", "embedding")
+_MODEL, _USAGE, _ROLLUP = 1, 2, 4
+"""What is below a span: a model span, a model span that carries usage, any usage."""
 
 
 def has_usage(step: Step) -> bool:
@@ -15,6 +18,7 @@ def has_usage(step: Step) -> bool:
     return usage is not None and (usage.input_tokens is not None or usage.output_tokens is not None)
 
 
+@lru_cache(maxsize=4096)
 def bare_tool(name: str) -> str:
     """`mcp__shop__refund` and `tools/call refund` are the tool `refund`, as the MCP transport's own spans call it."""
     return name.rsplit("__", 1)[-1].rsplit("/", 1)[-1].removeprefix("call ").strip()
@@ -33,68 +37,89 @@ class Accounting:
     so a later arrival may change what an earlier one counted as; the steps that changed are returned.
     """
 
+    __slots__ = ("_below", "_instrumentation", "_lineage", "_twins", "joined")
+
     def __init__(self, lineage: Lineage) -> None:
         self._lineage = lineage
-        self._model_below: set[str] = set()
-        """Span ids, known or announced, with a model span below them."""
-        self._usage_below: set[str] = set()
-        """... with a model span that carries usage below them."""
-        self._rollup_below: set[str] = set()
-        """... with any usage below them."""
-        self._twins = Twins()
+        self._below: dict[str, int] = {}
+        """By span id, known or announced: what is below it."""
+        self._instrumentation: str | None = None
+        """Of the first call; only a second one can report a call twice."""
+        self._twins: Twins | None = None
         self.joined = False
         """Whether other traces are part of the run: a served call at the top of this one is then one of theirs."""
 
-    def add(self, step: Step) -> list[Step]:
-        """Take a step just placed in the lineage; returns it and every earlier step whose `counted` changed."""
-        touched = {step.span_id: step}
-        for above in self._mark(step):
+    def add(self, step: Step) -> Iterable[Step]:
+        """Take a step just placed in the lineage; returns every earlier step whose `counted` changed."""
+        told = self._mark(step)
+        twins = self._note_instrumentation(step)
+        if not told and twins is None and step.span_id not in self._lineage.children:
+            step.counted = self._counts(step)
+            return ()
+        return self._add_among(step, told, twins)
+
+    def _add_among(self, step: Step, told: Iterable[Step], twins: Twins | None) -> list[Step]:
+        """Take a step that other steps may count otherwise for."""
+        touched: dict[str, Step] = {}
+        for above in told:
             touched[above.span_id] = above
             if above.kind in MODEL_KINDS and has_usage(above):  # it may stop standing for the attempts inside it
                 touched.update((s.span_id, s) for s in self._affected_below(above))
         if step.span_id in self._lineage.children:
             for below in self._affected_below(step):
                 touched[below.span_id] = below
-        self._twins.add(step)
-        changed = {step.span_id: step, **{s.span_id: s for s in self.recount(touched.values())}}
-        for twin in [t for s in changed.values() for t in self._twins.of(s) if t.span_id not in changed]:
-            if self._decide(twin):
-                changed[twin.span_id] = twin
+        touched.pop(step.span_id, None)
+        self._decide(step)
+        changed = {s.span_id: s for s in touched.values() if self._decide(s)}
+        if twins is not None:
+            for twin in [t for s in (step, *changed.values()) for t in twins.of(s)]:
+                if twin.span_id not in changed and twin is not step and self._decide(twin):
+                    changed[twin.span_id] = twin
         return list(changed.values())
 
-    def recount(self, steps: Iterable[Step]) -> list[Step]:
-        """Decide again about `steps`; returns those whose `counted` changed."""
-        return [s for s in steps if self._decide(s)]
+    def _note_instrumentation(self, step: Step) -> Twins | None:
+        """The index of possible doubles with `step` in it; None while all calls come from one instrumentation."""
+        if self._twins is not None:
+            self._twins.add(step)
+        elif is_call(step) and step.instrumentation != self._instrumentation:
+            if self._instrumentation is None:
+                self._instrumentation = step.instrumentation
+            else:
+                self._twins = Twins()
+                for known in self._lineage.steps.values():
+                    self._twins.add(known)
+        return self._twins
 
     # ------------------------------------------------------------ marks go up
 
-    def _mark(self, step: Step) -> Iterator[Step]:
-        """Tell the ancestors what is below them; yields those that were told something new."""
-        marks = self._marks_of(step)
+    def _mark(self, step: Step) -> list[Step]:
+        """Tell the ancestors what is below them; returns the known ones that were told something new."""
+        told: list[Step] = []
         parent = step.parent_span_id
+        marks = self._marks_of(step) if parent else 0
+        below, steps = self._below, self._lineage.steps
         while parent and marks:
-            marks = [m for m in marks if parent not in m]
-            for mark in marks:
-                mark.add(parent)
-            above = self._lineage.steps.get(parent)
-            if above is None or not marks:
-                return
-            yield above
+            known = below.get(parent, 0)
+            marks &= ~known
+            if not marks:
+                break
+            below[parent] = known | marks
+            above = steps.get(parent)
+            if above is None:
+                break
+            told.append(above)
             parent = above.parent_span_id
+        return told
 
-    def _marks_of(self, step: Step) -> list[set[str]]:
-        """The marks that this step, or what is known to be below it, puts on its ancestors."""
-        usage = has_usage(step)
-        model = step.kind in MODEL_KINDS
-        span_id = step.span_id
-        marks = []
-        if model or span_id in self._model_below:
-            marks.append(self._model_below)
-        if (model and usage) or span_id in self._usage_below:
-            marks.append(self._usage_below)
-        if usage or span_id in self._rollup_below:
-            marks.append(self._rollup_below)
-        return marks
+    def _marks_of(self, step: Step) -> int:
+        """The marks that this step, and what is known to be below it, puts on its ancestors."""
+        marks = self._below.get(step.span_id, 0)
+        if step.usage is not None and has_usage(step):
+            marks |= _ROLLUP | (_USAGE if step.kind in MODEL_KINDS else 0)
+        return marks | (_MODEL if step.kind in MODEL_KINDS else 0)
+
+    def _has_below(self, step: Step, mark: int) -> bool:
+        return bool(self._below.get(step.span_id, 0) & mark)
 
     def _affected_below(self, step: Step) -> Iterator[Step]:
         """Descendants that may count otherwise now that `step` stands above them."""
@@ -104,6 +129,8 @@ class Accounting:
             yield from (s for s in self._lineage.descendants(step) if is_call(s))
 
     def _is_double(self, step: Step) -> bool:
+        if self._twins is None:
+            return False
         return any(_rank(other) < _rank(step) and self._stands_alone(other) for other in self._twins.of(step))
 
     # ------------------------------------------------------------ the decision
@@ -118,7 +145,7 @@ class Accounting:
         if is_call(step):
             return self._stands_alone(step) and not self._is_double(step)
         if step.container:
-            return has_usage(step) and step.span_id not in self._rollup_below
+            return has_usage(step) and not self._has_below(step, _ROLLUP)
         return True
 
     def _stands_alone(self, step: Step) -> bool:
@@ -127,11 +154,11 @@ class Accounting:
 
     def _model_counts(self, step: Step) -> bool:
         if has_usage(step):
-            return step.span_id not in self._usage_below
-        if step.span_id in self._model_below:
+            return not self._has_below(step, _USAGE)
+        if self._has_below(step, _MODEL):
             return False
         return not any(
-            a.kind in MODEL_KINDS and has_usage(a) and a.span_id not in self._usage_below
+            a.kind in MODEL_KINDS and has_usage(a) and not self._has_below(a, _USAGE)
             for a in self._lineage.ancestors(step)
         )
 

@@ -10,12 +10,12 @@ from trailhound.model import Step
 
 @dataclass(slots=True)
 class Placed:
-    """What the arrival of one step changed."""
+    """What the arrival of one step changed of earlier ones."""
 
     moved: list[Step] = field(default_factory=list)
-    """Earlier steps whose scope changed."""
+    """Steps whose scope changed."""
     named: list[Step] = field(default_factory=list)
-    """Steps, the new one among them, that got the name of their agent."""
+    """Steps that got the name of their agent."""
 
 
 class Agents:
@@ -29,20 +29,24 @@ class Agents:
         self._nameless: set[str] = set()
         """Steps that do not name their agent themselves."""
 
-    def enter(self, lineage: Lineage, step: Step) -> Placed:
-        """Take a step that was just placed in its trace."""
-        placed = Placed()
+    def enter(self, lineage: Lineage, step: Step) -> Placed | None:
+        """Take a step that was just placed in its trace; returns what that changed of earlier ones."""
         if step.agent is None:
             self._nameless.add(step.span_id)
-        own = self._members.get(step.span_id, [])
+        own = self._members.get(step.span_id)
+        placed = None if own is None else self._gather(lineage, step, own)
+        self._place(lineage, step, self._label(lineage, lineage.scope_of(step)))
+        return placed
+
+    def _gather(self, lineage: Lineage, step: Step, own: list[Step]) -> Placed:
+        """The steps `own` were in the scope of `step` before it came."""
+        placed = Placed()
         if step.kind == "agent":
             placed.named = [member for member in own if self._name(member, step.agent)]
         if own and (scope := self._label(lineage, lineage.scope(step.span_id))) != step.span_id:
             del self._members[step.span_id]
-            for member in own:
-                self._move(lineage, member, scope, placed)
+            placed.named += [member for member in own if self._place(lineage, member, scope)]
             placed.moved = own
-        self._move(lineage, step, self._label(lineage, lineage.scope_of(step)), placed)
         return placed
 
     def swap(self, old: Step, new: Step) -> None:
@@ -61,12 +65,18 @@ class Agents:
         step = lineage.steps.get(top) if self.shared else None
         return "" if step is not None and not step.parent_span_id else top
 
-    def _move(self, lineage: Lineage, step: Step, scope: str, placed: Placed) -> None:
+    def _place(self, lineage: Lineage, step: Step, scope: str) -> bool:
+        """Put a step into a scope; True when it got the name of its agent there."""
         step.scope_id = scope
-        self._members.setdefault(scope, []).append(step)
+        members = self._members.get(scope)
+        if members is None:
+            self._members[scope] = [step]
+        else:
+            members.append(step)
+        if step.span_id not in self._nameless:
+            return False
         agent = lineage.steps.get(lineage.scope_of(step))
-        if agent is not None and agent.kind == "agent" and agent is not step and self._name(step, agent.agent):
-            placed.named.append(step)
+        return agent is not None and agent.kind == "agent" and agent is not step and self._name(step, agent.agent)
 
     def _name(self, step: Step, name: str | None) -> bool:
         """Give a step its agent's name; True when that is new to it."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from trailhound.collector.assemble.facts import ToolFacts
 from trailhound.collector.assemble.lineage import Lineage
@@ -12,14 +12,28 @@ from trailhound.model import Step, ToolCall
 TRANSFER = "transfer_to_"
 """OpenAI Agents and ADK hand over by a call of the tool `transfer_to_<agent>`; its span, if any, has another name."""
 
-Change = Callable[[Step], None]
+
+class Host(Protocol):
+    """The run whose calls these are."""
+
+    def enter(self, step: Step) -> None: ...
+    def leave(self, step: Step) -> None: ...
 
 
 @dataclass(slots=True)
-class _Said:
-    model: Step
-    """The model call in whose messages, or the log record in which, it was found."""
-    call: ToolCall
+class _Known:
+    """What is known of one call id: the parts of one call, wherever they were read."""
+
+    asked: ToolCall | None = None
+    asked_by: Step | None = None
+    """The earliest model call that asked for it; every later one repeats it in its history."""
+    given: ToolCall | None = None
+    given_to: Step | None = None
+    """The earliest model call that was given its result."""
+    heard: ToolCall | None = None
+    heard_in: Step | None = None
+    """A log record that tells of it."""
+    spans: tuple[Step, ...] = ()
 
 
 class Calls:
@@ -27,157 +41,175 @@ class Calls:
 
     A call is synthesised only where nothing in the run records tools: there, a request whose response a later model
     call was given did run. Where tools have spans of their own, a request without a span did not run.
-    `take` and `put` are called around every change of a step that counts, so that sums and rules follow.
+    `take` and `put` are called around every change of a step that counts, so that sums and rules follow. `add` only
+    notes what came; `settle` draws the conclusions, once for all that came together.
     """
 
-    def __init__(self, take: Change, put: Change) -> None:
+    __slots__ = ("_all", "_facts", "_hand_overs", "_known", "_new", "_recorded", "synthetic")
+
+    def __init__(self) -> None:
         self.synthetic: dict[str, Step] = {}
-        self._take, self._put = take, put
-        self._requests: dict[str, _Said] = {}
-        self._responses: dict[str, _Said] = {}
-        """By call id: the result, and the earliest model call that was given it."""
-        self._heard: dict[str, _Said] = {}
-        """By call id: what log records say of a call."""
-        self._spans: dict[str, list[Step]] = {}
+        self._known: dict[str, _Known] = {}
+        self._new: set[str] = set()
+        """Ids of calls that something new was said of since the last `settle`."""
+        self._all = False
+        """Whether every request must be looked at again."""
         self._facts = ToolFacts()
         self._hand_overs = 0
         self._recorded = False
 
     def of(self, model: Step) -> list[Step]:
         """The synthetic calls that were read out of one model call."""
+        if not self.synthetic:
+            return []
         return [
             self.synthetic[c.call_id]
             for c in model.tool_requests
-            if c.call_id in self.synthetic and self._requests[c.call_id].model is model
+            if c.call_id in self.synthetic and self._known[c.call_id].asked_by is model
         ]
 
-    def add(self, step: Step, lineage: Lineage) -> None:
+    def add(self, step: Step, lineage: Lineage, host: Host) -> None:
         """Take a step that was placed and counted."""
-        said = self._add_messages(step) if step.kind == "llm" else set()
-        if step.kind == "tool" and step.tool is not None:
-            self._add_span(step, lineage, said)
+        kind = step.kind
+        if kind == "llm" and (step.tool_requests or step.tool_responses):
+            self._add_messages(step)
+        if kind == "tool" and step.tool is not None:
+            self._add_span(step, step.tool, lineage, host)
         elif step.speaks_for_parent:
-            self._hear_child(step, lineage)
-        for call_id in sorted(said):
-            self._complete(call_id)
-        self._synthesise(self._stale(step, said))
+            self._hear_child(step, lineage, host)
+        if kind == "handoff":
+            self._hand_overs += 1
+            self._all = True
+        if not self._recorded and (step.records_tools or kind == "tool"):
+            self._recorded = self._all = True
+
+    def settle(self, host: Host) -> None:
+        """Bring the spans of calls and the synthetic calls up to date with what came."""
+        if not self._new and not self._all:
+            return
+        new, self._new = sorted(self._new), set()
+        for call_id in new:
+            self._complete(self._known[call_id], host)
+        if not self._recorded or self._hand_overs or self.synthetic:
+            if self._all or (self._hand_overs and any(_is_transfer(self._known[call_id]) for call_id in new)):
+                new = sorted(call_id for call_id, known in self._known.items() if known.asked or known.spans)
+            self._synthesise(new, host)
+        self._all = False
 
     def remove(self, step: Step) -> None:
         """A later report takes the place of a tool span."""
-        call_id = step.tool.call_id if step.tool is not None else None
-        if call_id in self._spans:
-            self._spans[call_id] = [s for s in self._spans[call_id] if s is not step]
+        known = self._known.get(step.tool.call_id) if step.tool is not None and step.tool.call_id is not None else None
+        if known is not None:
+            known.spans = tuple(s for s in known.spans if s is not step)
 
-    def hear(self, said: Step) -> bool:
+    def hear(self, said: Step, host: Host) -> bool:
         """Take what a log record says of a call; False when no span here has that call."""
         call_id = said.tool.call_id if said.tool is not None else None
         if said.tool is None or call_id is None:
             return False
-        before = self._heard.get(call_id)
-        if before is None or (said.tool.arguments is not None and before.call.arguments is None):
-            self._heard[call_id] = _Said(said, said.tool)
-        self._complete(call_id)
-        return call_id in self._spans
+        known = self._of_id(call_id)
+        if known.heard is None or (said.tool.arguments is not None and known.heard.arguments is None):
+            known.heard, known.heard_in = said.tool, said
+        self._complete(known, host)
+        return bool(known.spans)
+
+    def _of_id(self, call_id: str) -> _Known:
+        known = self._known.get(call_id)
+        if known is None:
+            known = self._known[call_id] = _Known()
+        return known
 
     # ------------------------------------------------------------ spans of tools
 
-    def _add_span(self, step: Step, lineage: Lineage, said: set[str]) -> None:
+    def _add_span(self, step: Step, tool: ToolCall, lineage: Lineage, host: Host) -> None:
         children = [c for c in lineage.children.get(step.span_id, ()) if c.speaks_for_parent]
         if children:
             self._facts.add_children(step, children)
-        call_id = step.tool.call_id if step.tool is not None else None
-        if call_id is not None:
-            self._spans.setdefault(call_id, []).append(step)
-            said.add(call_id)
+        if tool.call_id is not None:
+            known = self._of_id(tool.call_id)
+            known.spans = (*known.spans, step)
+            self._new.add(tool.call_id)
         elif children:
-            self._derive(step, last=True)
+            self._derive(step, None, host, last=True)
 
-    def _hear_child(self, child: Step, lineage: Lineage) -> None:
+    def _hear_child(self, child: Step, lineage: Lineage, host: Host) -> None:
         """A span below a tool's that says how the call went; the tool's span may have come before it."""
         parent = lineage.steps.get(child.parent_span_id)
         if parent is not None and parent.kind == "tool" and parent.tool is not None:
             self._facts.add_children(parent, [child])
             if parent.tool.call_id is None:
-                self._derive(parent, last=True)
+                self._derive(parent, None, host, last=True)
             else:
-                self._complete(parent.tool.call_id)
+                self._new.add(parent.tool.call_id)
 
-    def _complete(self, call_id: str) -> None:
+    def _complete(self, known: _Known, host: Host) -> None:
         """Give the spans of one call everything that is known of it; only the last can have run (see `ToolFacts`)."""
-        spans = sorted(self._spans.get(call_id, ()), key=lambda s: s.order)
-        for span in spans:
+        spans = known.spans
+        if len(spans) == 1:
+            self._derive(spans[0], known, host, last=True)
+            return
+        for span in sorted(spans, key=lambda s: s.order):
             later = any(
                 o.instrumentation == span.instrumentation and span.end_ns <= o.start_ns for o in spans if o is not span
             )
-            self._derive(span, last=not later, call_id=call_id)
+            self._derive(span, known, host, last=not later)
 
-    def _derive(self, span: Step, *, last: bool, call_id: str | None = None) -> None:
-        request, response, heard = (
-            known.get(call_id) if call_id is not None else None
-            for known in (self._requests, self._responses, self._heard)
-        )
-        asked = [said.call for said in (request, heard) if said is not None]
-        result = response.call.result if response is not None else None
-        if self._facts.differ(span, asked, result, heard.model if heard is not None else None, last):
-            self._take(span)
+    def _derive(self, span: Step, known: _Known | None, host: Host, *, last: bool) -> None:
+        asked: list[ToolCall] = []
+        result, heard_in = None, None
+        if known is not None:
+            asked = [call for call in (known.asked, known.heard) if call is not None]
+            result = known.given.result if known.given is not None else None
+            heard_in = known.heard_in
+        if self._facts.differ(span, asked, result, heard_in, last):
+            host.leave(span)
             self._facts.apply(span)
-            self._put(span)
+            host.enter(span)
 
     # ------------------------------------------------------------ messages of models
 
-    def _add_messages(self, step: Step) -> set[str]:
-        """Note what a model call asked for and was given; returns the ids of the calls it says something new about."""
-        changed = set()
-        for known, calls in ((self._requests, step.tool_requests), (self._responses, step.tool_responses)):
-            for call in calls:
-                if call.call_id is None:
-                    continue
-                before = known.get(call.call_id)  # message history repeats every call in every later step
-                if before is None or step.order < before.model.order:
-                    known[call.call_id] = _Said(step, call)
-                    changed.add(call.call_id)
-        return changed
+    def _add_messages(self, step: Step) -> None:
+        """Note what a model call asked for and was given."""
+        for call in step.tool_requests:
+            if call.call_id is not None:
+                known = self._of_id(call.call_id)
+                if known.asked_by is None or step.order < known.asked_by.order:
+                    known.asked, known.asked_by = call, step
+                    self._new.add(call.call_id)
+        for call in step.tool_responses:
+            if call.call_id is not None:
+                known = self._of_id(call.call_id)
+                if known.given_to is None or step.order < known.given_to.order:
+                    known.given, known.given_to = call, step
+                    self._new.add(call.call_id)
 
     # ------------------------------------------------------------ calls without a span
 
-    def _stale(self, step: Step, said: set[str]) -> set[str]:
-        """Ids of the calls whose place among the synthetic ones must be looked at again."""
-        if step.kind == "handoff":
-            self._hand_overs += 1
-        records = step.records_tools or step.kind == "tool"
-        if (records and not self._recorded) or (
-            self._hand_overs and (step.kind == "handoff" or self._says_transfer(said))
-        ):
-            said = said | self._requests.keys()
-        self._recorded = self._recorded or records
-        return said
-
-    def _says_transfer(self, said: set[str]) -> bool:
-        return any(call_id in self._requests and _is_transfer(self._requests[call_id].call) for call_id in said)
-
-    def _ran(self, call_id: str) -> bool:
+    def _ran(self, known: _Known) -> bool:
         """Whether a call without a span is known to have run."""
-        if call_id in self._spans:
+        if known.spans:
             return False
         if not self._recorded:
             return True
-        if not self._hand_overs or not _is_transfer(self._requests[call_id].call):
+        if not self._hand_overs or not _is_transfer(known):
             return False
-        transfers = sorted((s for s in self._requests.values() if _is_transfer(s.call)), key=lambda s: s.model.order)
-        return any(s.call.call_id == call_id for s in transfers[: self._hand_overs])
+        transfers = sorted(filter(_is_transfer, self._known.values()), key=_asked_at)
+        return any(other is known for other in transfers[: self._hand_overs])
 
-    def _synthesise(self, call_ids: set[str]) -> None:
-        for call_id in sorted(call_ids):
+    def _synthesise(self, call_ids: list[str], host: Host) -> None:
+        for call_id in call_ids:
+            known = self._known[call_id]
             old = self.synthetic.pop(call_id, None)
             if old is not None:
-                self._take(old)
-            if call_id in self._requests and self._ran(call_id):
-                made = self.synthetic[call_id] = self._made(call_id)
-                self._put(made)
+                host.leave(old)
+            if known.asked is not None and self._ran(known):
+                made = self.synthetic[call_id] = self._made(call_id, known)
+                host.enter(made)
 
-    def _made(self, call_id: str) -> Step:
-        request, response = self._requests[call_id], self._responses.get(call_id)
-        model, call = request.model, request.call
+    def _made(self, call_id: str, known: _Known) -> Step:
+        model, call, given = known.asked_by, known.asked, known.given
+        assert model is not None
+        assert call is not None
         handed_over = self._recorded
         return Step(
             tenant=model.tenant,
@@ -187,19 +219,23 @@ class Calls:
             kind="tool",
             name=call.name,
             start_ns=model.end_ns,
-            end_ns=response.model.start_ns if response else model.end_ns if handed_over else 0,
-            status="ok" if response or handed_over else "open",
+            end_ns=known.given_to.start_ns if known.given_to else model.end_ns if handed_over else 0,
+            status="ok" if given or handed_over else "open",
             service=model.service,
             received_ns=model.received_ns,
             dialects=model.dialects,
             agent=model.agent,
-            tool=ToolCall(
-                call.name, call_id, call.arguments, response.call.result if response else None, call.arguments_hash
-            ),
+            tool=ToolCall(call.name, call_id, call.arguments, given.result if given else None, call.arguments_hash),
             synthetic=True,
             scope_id=model.scope_id,
         )
 
 
-def _is_transfer(call: ToolCall) -> bool:
-    return call.name.startswith(TRANSFER)
+def _is_transfer(known: _Known) -> bool:
+    return known.asked is not None and known.asked.name.startswith(TRANSFER)
+
+
+def _asked_at(known: _Known) -> tuple[tuple[int, int, str], int]:
+    """In the order of the model calls that asked, and of one that asked for several in the order of its message."""
+    assert known.asked_by is not None
+    return known.asked_by.order, next(i for i, call in enumerate(known.asked_by.tool_requests) if call is known.asked)

@@ -8,6 +8,7 @@ from trailhound.model import Run, Step
 
 T = TypeVar("T")
 Order = tuple[int, int, str]
+Texts = tuple[str | None, ...]
 
 
 class First(Generic[T]):
@@ -37,13 +38,33 @@ class Last(First[T]):
 class Header:
     """Collects a run's header step by step."""
 
+    __slots__ = (
+        "_agent",
+        "_agents",
+        "_dialects",
+        "_input",
+        "_last_dialects",
+        "_last_model",
+        "_lists",
+        "_named_agent",
+        "_output",
+        "_said",
+        "_said_at",
+        "_texts",
+        "_traces",
+        "ended_ns",
+        "last_received_ns",
+        "last_root",
+        "root",
+        "started_ns",
+    )
+
     def __init__(self) -> None:
-        self.service: First[str] = First()
-        self.service_version: First[str] = First()
-        self.environment: First[str] = First()
-        self.session_id: First[str] = First()
-        self.user_id: First[str] = First()
-        self.task: First[str] = First()
+        self._texts: tuple[First[str], ...] = tuple(First() for _ in range(6))
+        """Service, its version, environment, session, user and task."""
+        self._said: Texts | None = None
+        self._said_at: Order = (0, 0, "")
+        """What the texts were offered last, and when: the same again later changes nothing."""
         self.root: First[Step] = First()
         """The root that starts first; the root of a run is a step whose parent is none or in another process."""
         self.last_root: Last[Step] = Last()
@@ -56,6 +77,9 @@ class Header:
         self._output: Last[Any] = Last()
         self._last_model: Last[Step] = Last()
         self._dialects: set[str] = set()
+        self._last_dialects: tuple[str, ...] = ()
+        self._lists: tuple[list[str], list[str], list[str]] | None = None
+        """Traces, agents and dialects in order; None after a change."""
         self.started_ns = 0
         self.ended_ns = 0
         self.last_received_ns = 0
@@ -63,31 +87,45 @@ class Header:
     def add(self, step: Step, agent: str | None, *, root: bool) -> None:
         """Take a step; `agent` is the name that it carries itself, not one that it inherits."""
         order = step.order
-        self._traces[step.trace_id] = min(step.start_ns, self._traces.get(step.trace_id, step.start_ns))
-        self.service.offer(order, step.service)
-        self.service_version.offer(order, step.service_version)
-        self.environment.offer(order, step.environment)
-        self.session_id.offer(order, step.session_id)
-        self.user_id.offer(order, step.user_id)
-        self.task.offer(order, step.task)
+        self._add_texts(step, order)
         if root:
             self.root.offer(order, step)
             self.last_root.offer(order, step)
         if agent is not None:
-            (self._agent if step.kind == "agent" else self._named_agent).offer(order, agent)
-            self._agents[agent] = min(order, self._agents.get(agent, order))
+            self._add_agent(step, agent, order)
         if step.kind == "llm":
             self._input.offer(order, step.input)
             self._output.offer(order, step.output)
             self._last_model.offer(order, step)
-        self._dialects.update(step.dialects)
-        self.started_ns = min(self.started_ns or step.start_ns, step.start_ns)
+        if step.dialects is not self._last_dialects:
+            self._last_dialects, self._lists = step.dialects, None
+            self._dialects.update(step.dialects)
+        self._add_times(step)
+
+    def _add_texts(self, step: Step, order: Order) -> None:
+        said = (step.service, step.service_version, step.environment, step.session_id, step.user_id, step.task)
+        if said != self._said or order < self._said_at:
+            for first, text in zip(self._texts, said, strict=True):
+                first.offer(order, text)
+            self._said, self._said_at = said, order
+
+    def _add_agent(self, step: Step, agent: str, order: Order) -> None:
+        (self._agent if step.kind == "agent" else self._named_agent).offer(order, agent)
+        known = self._agents.get(agent)
+        if known is None or order < known:
+            self._agents[agent], self._lists = order, None
+
+    def _add_times(self, step: Step) -> None:
+        start, known = step.start_ns, self._traces.get(step.trace_id)
+        if known is None or start < known:
+            self._traces[step.trace_id], self._lists = start, None
+            self.started_ns = min(self.started_ns or start, start)
         self.ended_ns = max(self.ended_ns, step.end_ns)
         self.last_received_ns = max(self.last_received_ns, step.received_ns)
 
-    def trace_ids(self) -> list[str]:
-        """The run's traces in order of their start."""
-        return sorted(self._traces, key=lambda trace: (self._traces[trace], trace))
+    @property
+    def session_id(self) -> str | None:
+        return self._texts[3].value
 
     @property
     def failed(self) -> bool:
@@ -103,13 +141,22 @@ class Header:
     def write(self, run: Run) -> None:
         """Bring `run` up to date."""
         root, last_root = self.root.value, self.last_root.value
-        run.service = self.service.value or ""
-        run.service_version, run.environment = self.service_version.value, self.environment.value
-        run.session_id, run.user_id, run.task = self.session_id.value, self.user_id.value, self.task.value
+        service, run.service_version, run.environment, run.session_id, run.user_id, run.task = (
+            first.value for first in self._texts
+        )
+        run.service = service or ""
         run.agent = self._agent.value or self._named_agent.value
-        run.agents = sorted(self._agents, key=lambda name: (self._agents[name], name))
-        run.dialects = sorted(self._dialects)
+        if self._lists is None:
+            self._lists = self._ordered()
+            run.trace_ids, run.agents, run.dialects = self._lists
         run.started_ns, run.ended_ns = self.started_ns, self.ended_ns
         run.input = root.input if root is not None and root.input is not None else self._input.value
         answered = last_root is not None and last_root.output is not None
         run.output = last_root.output if last_root is not None and answered else self._output.value
+
+    def _ordered(self) -> tuple[list[str], list[str], list[str]]:
+        return (
+            sorted(self._traces, key=lambda trace: (self._traces[trace], trace)),
+            sorted(self._agents, key=lambda name: (self._agents[name], name)),
+            sorted(self._dialects),
+        )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from trailhound.config import Runs
 from trailhound.model import RunStatus
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
+class Signs(NamedTuple):
     """What the spans of a run say about its life."""
 
     root_ended: bool
@@ -19,8 +18,7 @@ class Signs:
     last_received_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(NamedTuple):
     """How a run stands, when that changes if nothing more arrives, and what it becomes then."""
 
     status: RunStatus

@@ -17,26 +17,42 @@ class Lineage:
     *scope*: the agent's span id, or that of the topmost ancestor known or announced so far.
     """
 
+    __slots__ = ("_above", "children", "missing", "steps")
+
     def __init__(self) -> None:
         self.steps: dict[str, Step] = {}
         self.children: dict[str, list[Step]] = {}
         self.missing: set[str] = set()
         """Announced parents that have not arrived; a parent in another process may never."""
         self._above: dict[str, str] = {}
-        """Union-find over span ids: a span that is no agent belongs to the scope of its parent."""
+        """Union-find over the ids of spans with children: one that is no agent belongs to the scope of its parent."""
 
     def add(self, step: Step) -> None:
         """Place a step whose span id is new."""
-        self.steps[step.span_id] = step
-        self.missing.discard(step.span_id)
-        parent = step.parent_span_id
-        if not parent:
-            return
-        self.children.setdefault(parent, []).append(step)
-        if parent not in self.steps:
-            self.missing.add(parent)
-        if step.kind != "agent" and (top := self.scope(parent)) != step.span_id:  # equal: the parents form a ring
-            self._above[step.span_id] = top
+        span_id, parent = step.span_id, step.parent_span_id
+        steps, children = self.steps, self.children
+        steps[span_id] = step
+        if self.missing:
+            self.missing.discard(span_id)
+        if parent:
+            siblings = children.get(parent)
+            if siblings is not None:
+                siblings.append(step)
+            else:
+                children[parent] = [step]
+                if (above := steps.get(parent)) is None:
+                    self.missing.add(parent)
+                else:
+                    self._link(above)
+        if span_id in children:
+            self._link(step)
+
+    def _link(self, step: Step) -> None:
+        """Let what is below a span with children follow it into its scope."""
+        if step.parent_span_id and step.kind != "agent":
+            top = self.scope(step.parent_span_id)
+            if top != step.span_id:  # equal: the parents form a ring
+                self._above[step.span_id] = top
 
     def swap(self, step: Step) -> None:
         """Put a later report of a known span in the place of the earlier one; it has the same parent and kind."""

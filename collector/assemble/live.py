@@ -46,7 +46,8 @@ class LiveRun:
         self.first_segment = self.last_segment = 0
         """Journal segments of its first and last record; the low-water mark needs them."""
         self._rules = rules
-        self._news: dict[int, tuple[Step, bool]] = {}
+        self._come: dict[int, Step] = {}
+        self._gone: dict[int, Step] = {}
         self._evidence: list[Step] = []
         self._clear()
 
@@ -54,7 +55,7 @@ class LiveRun:
         self._trees: dict[str, Tree] = {}
         """By trace id; nearly always one."""
         self._agents = Agents()
-        self._calls = Calls(self._leave, self._enter)
+        self._calls = Calls()
         self._header = Header()
         self._totals = RunningTotals()
         self._judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
@@ -64,13 +65,24 @@ class LiveRun:
 
     def add(self, step: Step) -> None:
         """Take a step with a new span id."""
-        if step.trace_id not in self._trees:
+        self.add_all((step,))
+
+    def add_all(self, steps: Iterable[Step]) -> None:
+        """Take steps with new span ids, in any order; cheapest when parents come before their children."""
+        for step in steps:
+            self._place(step)
+        self._calls.settle(self)
+
+    def _place(self, step: Step) -> None:
+        tree = self._trees.get(step.trace_id)
+        if tree is None:
             if len(self._trees) == 1:
                 self._share()
-            self._trees[step.trace_id] = Tree(joined=self._agents.shared)
-        tree = self._trees[step.trace_id]
+            tree = self._trees[step.trace_id] = Tree(joined=self._agents.shared)
         tree.lineage.add(step)
-        self._follow(self._agents.enter(tree.lineage, step))
+        placed = self._agents.enter(tree.lineage, step)
+        if placed is not None:
+            self._follow(placed)
         self._count(tree, step)
 
     def _share(self) -> None:
@@ -78,7 +90,7 @@ class LiveRun:
         steps = self.release()
         self._agents.shared = True
         for step in steps:
-            self.add(step)
+            self._place(step)
 
     def replace(self, step: Step) -> None:
         """Take a later report of a known span."""
@@ -87,24 +99,24 @@ class LiveRun:
         if (old.parent_span_id, old.kind) != (step.parent_span_id, step.kind):
             self.rebuild([*(s for s in self.release() if s is not old), step])
             return
-        self._leave(old)
+        self.leave(old)
         self._calls.remove(old)
         self._agents.swap(old, step)
         step.approval = old.approval
         tree.lineage.swap(step)
         self._count(tree, step)
+        self._calls.settle(self)
 
     def rebuild(self, steps: Iterable[Step]) -> None:
         """Start over from exactly these steps; for the rare change that undoes what was built on it."""
         steps = list(steps)
         self.release()
-        for step in steps:
-            self.add(step)
+        self.add_all(steps)
 
     def release(self) -> list[Step]:
         """Give all spans' steps back as they were read, and forget them."""
         for step in self.steps():
-            self._leave(step)
+            self.leave(step)
         steps = self._spans()
         for step in steps:
             step.counted, step.scope_id, step.approval = True, "", None
@@ -115,16 +127,14 @@ class LiveRun:
     def take_out(self, trace_id: str) -> list[Step]:
         """Give the steps of one trace back, and go on without them."""
         steps = self.release()
-        for step in steps:
-            if step.trace_id != trace_id:
-                self.add(step)
+        self.add_all(s for s in steps if s.trace_id != trace_id)
         return [s for s in steps if s.trace_id == trace_id]
 
     def hear(self, said: Step) -> bool:
         """Take what a log record says about a tool call, by its id; False when no span here has that call."""
         if said.approvals:
             self._evidence.append(said)
-        return self._calls.hear(said) or bool(said.approvals)
+        return self._calls.hear(said, self) or bool(said.approvals)
 
     def approve(self, step: Step, verdict: ApprovalVerdict) -> bool:
         """Set what the approvals index says of a call, and let the rules look at it again; False when they knew."""
@@ -147,37 +157,40 @@ class LiveRun:
             for each in (step, *self._calls.of(step)):
                 each.agent = step.agent
                 if _judged(each):
-                    self._news[id(each)] = (each, True)  # the session's rules follow each agent by its name
+                    self._come[id(each)] = each  # the session's rules follow each agent by its name
 
     def _count(self, tree: Tree, step: Step) -> None:
         for other in tree.accounting.add(step):
-            if other is not step:
-                self._leave(other, counted=not other.counted)
-                self._enter(other)
-        self._enter(step)
+            self.leave(other, counted=not other.counted)
+            self.enter(other)
+        self.enter(step)
         if step.approvals:
             self._evidence.append(step)
         root = (not step.parent_span_id or step.remote_parent) and not (step.transport and self._agents.shared)
         self._header.add(step, self._agents.own_name(step), root=root)
-        self._calls.add(step, tree.lineage)
+        self._calls.add(step, tree.lineage, self)
 
     # ------------------------------------------------------------ what counts
 
-    def _enter(self, step: Step) -> None:
+    def enter(self, step: Step) -> None:
+        """Count a step that was placed, and let the rules see it."""
         self._totals.put(step)
         self._pauses.add(step)
         if _judged(step):
             self._judge.put(step)
-            self._news[id(step)] = (step, True)
+            self._come[id(step)] = step
+            if self._gone:
+                self._gone.pop(id(step), None)
 
-    def _leave(self, step: Step, counted: bool | None = None) -> None:
+    def leave(self, step: Step, counted: bool | None = None) -> None:
         """Take a step out again, as it was counted before."""
         now, step.counted = step.counted, step.counted if counted is None else counted
         self._totals.take(step)
         self._pauses.remove(step)
         if _judged(step):
             self._judge.drop(step)
-            self._news[id(step)] = (step, False)
+            self._gone[id(step)] = step
+            self._come.pop(id(step), None)
         step.counted = now
 
     # ------------------------------------------------------------ what it is
@@ -197,7 +210,7 @@ class LiveRun:
 
     @property
     def session_id(self) -> str | None:
-        return self._header.session_id.value
+        return self._header.session_id
 
     @property
     def has_steps(self) -> bool:
@@ -205,11 +218,8 @@ class LiveRun:
 
     def take_news(self) -> News:
         """What changed since the last call."""
-        changed = list(self._news.values())
-        news = News(
-            [s for s, present in changed if present], [s for s, present in changed if not present], self._evidence
-        )
-        self._news, self._evidence = {}, []
+        news = News(list(self._come.values()), list(self._gone.values()), self._evidence)
+        self._come, self._gone, self._evidence = {}, {}, []
         return news
 
     def judged(self) -> list[Step]:
@@ -235,7 +245,6 @@ class LiveRun:
 
     def _write_header(self) -> None:
         self._header.write(self.run)
-        self.run.trace_ids = self._header.trace_ids()
         spans = sum(len(tree.lineage.steps) for tree in self._trees.values())
         self.run.totals = self._totals.read(spans + len(self._calls.synthetic))
 

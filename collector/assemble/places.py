@@ -37,26 +37,30 @@ class Places:
         trace = self._traces.get((step.tenant, step.trace_id))
         return None if trace is None else trace.known(step.span_id)
 
-    def add(self, step: Step) -> list[LiveRun]:
-        """Take a step with a new span id."""
-        trace = self._traces[step.tenant, step.trace_id]
+    def add(self, steps: list[Step]) -> list[LiveRun]:
+        """Take steps of one trace with new span ids, in any order; cheapest when parents come before their children."""
+        trace = self._traces[steps[0].tenant, steps[0].trace_id]
         before = trace.identity
-        changed = trace.add(step)
-        affected = self._stitcher.learn(step)
+        changed = trace.add(steps)
+        affected = self._stitcher.learn(trace.key, steps)
         if trace.identity != before:
             affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
-        return changed + self._regroup(affected)
+        return changed + self._regroup(affected) if affected else changed
 
     def replace(self, step: Step) -> list[LiveRun]:
         """Take a later report of a known span."""
         changed = self._traces[step.tenant, step.trace_id].replace(step)
-        return changed + self._regroup(self._stitcher.learn(step))
+        return changed + self._regroup(self._stitcher.learn((step.tenant, step.trace_id), [step]))
 
     def hear(self, said: Step) -> list[LiveRun]:
         """Take what a log record says of a span."""
         changed = self.open(said.tenant, said.trace_id).hear(said)
         known = self.known(said)
-        return changed if known is None else changed + self._regroup(self._stitcher.learn(known[1]))
+        return (
+            changed
+            if known is None
+            else changed + self._regroup(self._stitcher.learn((said.tenant, said.trace_id), [known[1]]))
+        )
 
     def _regroup(self, affected: set[TraceKey]) -> list[LiveRun]:
         """Let the traces that are joined share the home of the one that starts first."""

@@ -2,65 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from trailhound.collector.assemble.live import LiveRun, News
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.model import Finding, Run, Scope
 
 ScopeKey = tuple[str, str]
 """(tenant, `session:ID` or `agent:SERVICE:NAME`)"""
+_WIDER: tuple[Scope, ...] = ("session", "agent")
 
 
 class WiderScopes:
-    """Feeds the calls of each run to the judges of its session and of its agent; forgets a session with its last run."""
+    """Feeds the calls of each run to the judges of its session and of its agent; forgets a session with its last run.
+
+    Where all rules of a scope compare runs, it has no judge while it has one run: nearly every session, for long.
+    """
 
     def __init__(self, rules: RuleSet) -> None:
         self._rules = rules
         self._judges: dict[ScopeKey, ScopeJudge] = {}
         self._findings: dict[ScopeKey, list[Finding]] = {}
-        self._of_run: dict[tuple[str, str, Scope], ScopeKey] = {}
+        self._judged = tuple(scope for scope in _WIDER if rules.judges(scope))
+        self._of_run: dict[Scope, dict[tuple[str, str], ScopeKey]] = {scope: {} for scope in self._judged}
+        """By (tenant, trajectory id)."""
+        self._first: dict[ScopeKey, LiveRun] = {}
+        """The only run of each scope that has one and no judge."""
         self._members: dict[ScopeKey, set[str]] = {}
+        """Trajectory ids of the runs of each scope that has a judge."""
         self._changed: dict[ScopeKey, Run] = {}
 
     def settle(self, run: LiveRun, news: News) -> None:
         """Pass on what changed in a run since it was settled last."""
-        for scope, key in _scopes(run.run):
-            if not self._rules.judges(scope):
+        place = (run.run.tenant, run.run.trajectory_id)
+        for scope in self._judged:
+            key = _key_of(scope, run.run)
+            if key is None:
                 continue
-            place = (run.run.tenant, run.run.trajectory_id, scope)
-            known = self._of_run.get(place)
-            if known == key:
-                for step in news.gone:
-                    self._judge(scope, key).drop(step)
-                for step in news.calls:
-                    self._judge(scope, key).put(step, run.run.trajectory_id)
-            else:
-                self._move(run, scope, known, key)
-                self._of_run[place] = key
-            self._members.setdefault(key, set()).add(run.run.trajectory_id)
-            self._changed[key] = run.run
+            known = self._of_run[scope].get(place)
+            if known != key:
+                self._of_run[scope][place] = key
+                if known is not None:
+                    self._leave(run, known, news)
+                self._enter(run, scope, key)
+            elif key in self._judges:
+                self._pass_on(run, self._judges[key], news)
+            if key in self._judges:
+                self._changed[key] = run.run
 
-    def _move(self, run: LiveRun, scope: Scope, old: ScopeKey | None, new: ScopeKey) -> None:
-        """A run's session or agent became known, or known better: all its calls change places."""
+    @staticmethod
+    def _pass_on(run: LiveRun, judge: ScopeJudge, news: News) -> None:
+        for step in news.gone:
+            judge.drop(step)
+        for step in news.calls:
+            judge.put(step, run.run.trajectory_id)
+
+    def _enter(self, run: LiveRun, scope: Scope, key: ScopeKey) -> None:
+        """A run's session or agent became known, or known better: all its calls go there."""
+        judge = self._judges.get(key)
+        if judge is None:
+            first = self._first.setdefault(key, run)
+            if first is run and self._rules.of(scope).compare_runs:
+                return
+            del self._first[key]
+            judge = self._judges[key] = ScopeJudge(self._rules, scope, key[1], key[0])
+            self._members[key] = set()
+            if first is not run:
+                self._add(first, key, judge)
+        self._add(run, key, judge)
+
+    def _add(self, run: LiveRun, key: ScopeKey, judge: ScopeJudge) -> None:
+        self._members[key].add(run.run.trajectory_id)
         for step in run.judged():
-            if old is not None:
-                self._judge(scope, old).drop(step)
-            self._judge(scope, new).put(step, run.run.trajectory_id)
-        if old is not None:
-            self._members[old].discard(run.run.trajectory_id)
-            self._changed[old] = run.run
+            judge.put(step, run.run.trajectory_id)
+
+    def _leave(self, run: LiveRun, key: ScopeKey, news: News) -> None:
+        judge = self._judges.get(key)
+        if judge is None:
+            self._first.pop(key, None)
+            return
+        for step in (*news.gone, *run.judged()):
+            judge.drop(step)
+        self._members[key].discard(run.run.trajectory_id)
+        self._changed[key] = run.run
 
     def forget(self, run: LiveRun) -> None:
         """The run leaves memory; a session goes with its last run, an agent's windows stay."""
-        for scope, key in _scopes(run.run):
-            self._of_run.pop((run.run.tenant, run.run.trajectory_id, scope), None)
-            members = self._members.get(key, set())
+        for scope in self._judged:
+            key = self._of_run[scope].pop((run.run.tenant, run.run.trajectory_id), None)
+            if key is None:
+                continue
+            members = self._members.get(key)
+            if members is None:
+                self._first.pop(key, None)
+                continue
             members.discard(run.run.trajectory_id)
             if scope == "session" and not members:
-                self._judges.pop(key, None)
+                del self._judges[key], self._members[key]
                 self._findings.pop(key, None)
-                self._members.pop(key, None)
 
     def take_findings(self) -> list[tuple[ScopeKey, list[Finding]]]:
         """Findings of the scopes that changed since the last call."""
@@ -76,14 +113,8 @@ class WiderScopes:
         self.take_findings()
         return [f for key in sorted(self._findings) for f in self._findings[key]]
 
-    def _judge(self, scope: Scope, key: ScopeKey) -> ScopeJudge:
-        judge = self._judges.get(key)
-        if judge is None:
-            judge = self._judges[key] = ScopeJudge(self._rules, scope, key[1], key[0])
-        return judge
 
-
-def _scopes(run: Run) -> Iterator[tuple[Scope, ScopeKey]]:
-    if run.session_id is not None:
-        yield "session", (run.tenant, f"session:{run.session_id}")
-    yield "agent", (run.tenant, f"agent:{run.service}:{run.agent or ''}")
+def _key_of(scope: Scope, run: Run) -> ScopeKey | None:
+    if scope == "agent":
+        return (run.tenant, f"agent:{run.service}:{run.agent or ''}")
+    return None if run.session_id is None else (run.tenant, f"session:{run.session_id}")

@@ -60,25 +60,34 @@ class _CallId:
 
 
 class _Local:
-    """The call ids of one trace: those with a loose end, and those that need no other trace."""
+    """The call ids of one trace."""
 
-    __slots__ = ("closed", "open")
+    __slots__ = ("parts", "service")
 
-    def __init__(self) -> None:
-        self.open: dict[Source, int] = {}
-        self.closed: set[Source] = set()
+    def __init__(self, service: str) -> None:
+        self.service = service
+        """Of the trace's first call; nearly always of all."""
+        self.parts: dict[str | tuple[str, str], int] = {}
+        """By call id, or (service, call id) for another service: what this trace has of it; 0 when it has both ends."""
 
-    def has(self, source: Source, part: int) -> int:
-        """Note a part; returns the parts of the call known so far, 0 when both ends are here."""
-        if source in self.closed:
-            return 0
-        parts = self.open.get(source, 0) | part
-        if parts & _ASKED and parts & (_RAN | _GIVEN):
-            self.closed.add(source)
-            self.open.pop(source, None)
-            return 0
-        self.open[source] = parts
-        return parts
+    def note(self, service: str, call_id: str, part: int) -> bool:
+        """Note a part of a call; False when both ends of the call are here, and were before."""
+        key = call_id if service == self.service else (service, call_id)
+        known = self.parts.get(key)
+        if known == 0:
+            return False
+        parts = (known or 0) | part
+        self.parts[key] = 0 if parts & _ASKED and parts & (_RAN | _GIVEN) else parts
+        return True
+
+    def has(self, service: str, call_id: str) -> int:
+        return self.parts[call_id if service == self.service else (service, call_id)]
+
+    def open(self, tenant: str) -> Iterator[Source]:
+        """The calls that have a loose end here."""
+        for key, parts in self.parts.items():
+            if parts:
+                yield ("call_id", tenant, *((self.service, key) if isinstance(key, str) else key))
 
 
 class Stitcher:
@@ -97,38 +106,47 @@ class Stitcher:
         self._neighbours: dict[TraceKey, dict[Join, None]] = {}
         self._sources: dict[TraceKey, dict[Source, None]] = {}
 
-    def learn(self, step: Step) -> set[TraceKey]:
-        """Take a step; returns the traces whose joins changed."""
-        trace = (step.tenant, step.trace_id)
+    def learn(self, trace: TraceKey, steps: list[Step]) -> set[TraceKey]:
+        """Take steps of one trace; returns the traces whose joins changed."""
         changed: set[TraceKey] = set()
         if "call_id" in self._kinds:
-            for call_id, part in _parts(step):
-                changed |= self._learn_call(trace, step, call_id, part)
-        if "link" in self._kinds and len(step.links) == 1 and not step.parent_span_id:
-            link = step.links[0]
-            join = Join((step.tenant, link.trace_id), trace, "link", step.span_id)
-            joins = [join] if join.first != join.second else []
-            changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins)
-        if "transport" in self._kinds and step.kind == "tool":
-            for served, call in self._transports.add(step).items():
-                server = (step.tenant, served[2])
-                joins = [] if call is None else [Join((step.tenant, call[2]), server, "transport", served[3])]
-                changed |= self._set(("transport", step.tenant, served[2], served[3]), joins)
+            for source, order in self._note_calls(trace, steps).items():
+                changed |= self._learn_call(trace, source, order)
+        for step in steps:
+            if step.links and "link" in self._kinds and len(step.links) == 1 and not step.parent_span_id:
+                link = step.links[0]
+                join = Join((step.tenant, link.trace_id), trace, "link", step.span_id)
+                joins = [join] if join.first != join.second else []
+                changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins)
+            if step.kind == "tool" and "transport" in self._kinds:
+                for served, call in self._transports.add(step).items():
+                    server = (step.tenant, served[2])
+                    joins = [] if call is None else [Join((step.tenant, call[2]), server, "transport", served[3])]
+                    changed |= self._set(("transport", step.tenant, served[2], served[3]), joins)
         return changed
 
-    def _learn_call(self, trace: TraceKey, step: Step, call_id: str, part: int) -> set[TraceKey]:
+    def _note_calls(self, trace: TraceKey, steps: list[Step]) -> dict[Source, Order]:
+        """Note which parts of which calls the steps have; returns the calls of which that is new, with its order."""
         local = self._local.get(trace)
-        if local is None:
-            local = self._local[trace] = _Local()
-        source = ("call_id", step.tenant, step.service, call_id)
-        known = local.open.get(source, 0)
-        has = local.has(source, part)
-        if not has and not known:
-            return set()
-        entry = self._calls.setdefault(source, _CallId())
+        noted: dict[Source, Order] = {}
+        for step in steps:
+            for call_id, part in _parts(step):
+                if local is None:
+                    local = self._local[trace] = _Local(step.service)
+                if local.note(step.service, call_id, part):
+                    source = ("call_id", step.tenant, step.service, call_id)
+                    noted[source] = min(noted.get(source, step.order), step.order)
+        return noted
+
+    def _learn_call(self, trace: TraceKey, source: Source, order: Order) -> set[TraceKey]:
+        has = self._local[trace].has(source[2], source[3])
+        entry = self._calls.get(source)
+        if entry is None:
+            if not has:
+                return set()  # both ends came at once: as nearly always
+            entry = self._calls[source] = _CallId()
         if has:
-            order = entry.parts[trace][1] if trace in entry.parts else step.order
-            entry.parts[trace] = (has, min(order, step.order))
+            entry.parts[trace] = (has, min(order, entry.parts[trace][1]) if trace in entry.parts else order)
         else:
             entry.parts.pop(trace, None)
         return self._join_calls(source)
@@ -165,7 +183,7 @@ class Stitcher:
     def forget(self, trace: TraceKey) -> None:
         """The trace leaves memory, and with it every join that it has part in."""
         local = self._local.pop(trace, None)
-        for source in local.open if local is not None else ():
+        for source in local.open(trace[0]) if local is not None else ():
             if source in self._calls:
                 self._calls[source].parts.pop(trace, None)
                 self._join_calls(source)
@@ -185,14 +203,20 @@ def _discard(known: dict[TraceKey, dict[T, None]], trace: TraceKey, item: T) -> 
         known.pop(trace, None)
 
 
-def _parts(step: Step) -> Iterator[tuple[str, int]]:
+def _parts(step: Step) -> list[tuple[str, int]]:
     """(call id, part) for every call that the step has to do with."""
-    for part, calls in ((_ASKED, step.tool_requests), (_GIVEN, step.tool_responses)):
-        for call in calls:
-            if call.call_id is not None:
-                yield call.call_id, part
-    if step.kind == "tool" and step.tool is not None and step.tool.call_id is not None:
-        yield step.tool.call_id, _RAN if _has_run(step, step.tool) else _PAUSED
+    kind, tool = step.kind, step.tool
+    if kind == "tool" and tool is not None and tool.call_id is not None:
+        ran = [(tool.call_id, _RAN if _has_run(step, tool) else _PAUSED)]
+        if not step.tool_requests and not step.tool_responses:
+            return ran
+        return _said(step) + ran
+    return _said(step) if step.tool_requests or step.tool_responses else []
+
+
+def _said(step: Step) -> list[tuple[str, int]]:
+    asked = [(call.call_id, _ASKED) for call in step.tool_requests if call.call_id is not None]
+    return asked + [(call.call_id, _GIVEN) for call in step.tool_responses if call.call_id is not None]
 
 
 def _has_run(step: Step, tool: ToolCall) -> bool:

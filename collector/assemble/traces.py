@@ -25,7 +25,7 @@ class TraceRuns:
         self.tenant, self.trace_id, self._new_run = tenant, trace_id, new_run
         self._sessions: set[str] = set()
         self._users: set[str] = set()
-        self._roots: set[str] = set()
+        self._roots = 0
         self._parts: dict[str, LiveRun] = {}
         """By session: the runs of a divided trace, the first excepted."""
         self._overheard: Overheard | None = None
@@ -85,21 +85,26 @@ class TraceRuns:
         known[0].replace(step if self._overheard is None else self._overheard.renew(step))
         return [known[0]]
 
-    def add(self, step: Step) -> list[LiveRun]:
-        """Take a new span's step; returns the runs that changed."""
+    def add(self, steps: list[Step]) -> list[LiveRun]:
+        """Take new spans' steps; returns the runs that changed."""
         if self._overheard is not None:
-            step = self._overheard.complete(step)
-        self.start_ns = min(step.start_ns, self.start_ns or step.start_ns)
+            steps = [self._overheard.complete(step) for step in steps]
+        for step in steps:
+            self._note(step)
+        if len(self._sessions) < 2 or self._roots < 2:
+            self.main.add_all(steps)
+            return [self.main]
+        return self._divide([*(s for run in self.runs for s in run.take_out(self.trace_id)), *steps])
+
+    def _note(self, step: Step) -> None:
+        if not self.start_ns or step.start_ns < self.start_ns:
+            self.start_ns = step.start_ns
         if step.session_id is not None:
             self._sessions.add(step.session_id)
         if step.user_id is not None:
             self._users.add(step.user_id)
         if not step.parent_span_id or step.remote_parent:
-            self._roots.add(step.span_id)
-        if len(self._sessions) < 2 or len(self._roots) < 2:
-            self.main.add(step)
-            return [self.main]
-        return self._divide([*(s for run in self.runs for s in run.take_out(self.trace_id)), step])
+            self._roots += 1
 
     def move(self, run: LiveRun) -> list[LiveRun]:
         """Let all spans of the trace go to `run` from now on; returns the runs that changed."""
@@ -107,8 +112,7 @@ class TraceRuns:
             return []
         left = self.main
         run.first_segment = min(run.first_segment, left.first_segment)
-        for step in left.take_out(self.trace_id):
-            run.add(step)
+        run.add_all(left.take_out(self.trace_id))
         self.main = run
         return [left, run]
 
@@ -118,8 +122,7 @@ class TraceRuns:
         self.main = self.home
         for number, (session, members) in enumerate(divide(steps)):
             run = self.home if number == 0 else self._part(session or "")
-            for step in members:
-                run.add(step)
+            run.add_all(members)
             changed.append(run)
         return list({id(run): run for run in changed}.values())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left
 from collections import OrderedDict
 
 from trailhound.collector.assemble.accounting import bare_tool
@@ -38,15 +38,17 @@ class Transports:
         if step.tool is None or (step.transport and step.parent_span_id):
             return {}
         key = (step.tenant, bare_tool(step.tool.name))
-        tool = self._tools.setdefault(key, _Tool())
-        self._tools.move_to_end(key)
-        if len(self._tools) > MAX_TOOLS:
-            self._tools.popitem(last=False)
+        tool = self._tools.get(key)
+        if tool is None:
+            tool = self._tools[key] = _Tool()
+            if len(self._tools) > MAX_TOOLS:
+                self._tools.popitem(last=False)
+        else:
+            self._tools.move_to_end(key)
         call = (step.start_ns, step.end_ns, step.trace_id, step.span_id)
-        known = tool.served if step.transport else tool.calls
-        if call not in known:
-            insort(known, call)
-            del known[:-MAX_CALLS]
+        _insert(tool.served if step.transport else tool.calls, call)
+        if not step.transport and not tool.served:
+            return {}
         near = [call] if step.transport else [s for s in tool.served if _encloses(call, s)]
         return {served: self._carried_out(tool, served) for served in near}
 
@@ -55,6 +57,19 @@ class Transports:
         """The shortest call around it, in another trace."""
         around = [c for c in tool.calls if _encloses(c, served) and c[2] != served[2]]
         return min(around, key=lambda c: (c[1] - c[0], c), default=None)
+
+
+def _insert(known: list[Call], call: Call) -> None:
+    """Put a call in its place, once, and let go of the earliest when there are too many."""
+    if known and call <= known[-1]:
+        place = bisect_left(known, call)
+        if known[place] == call:
+            return
+        known.insert(place, call)
+    else:
+        known.append(call)
+    if len(known) > MAX_CALLS:
+        del known[0]
 
 
 def _encloses(call: Call, served: Call) -> bool:
