@@ -41,7 +41,7 @@ class RuleSet:
     """
 
     def __init__(self, config: Config, *, metrics: Metrics | None = None) -> None:
-        self.tools = Tools(config.tools)
+        self.tools = Tools(config.tools, config.contracts)
         self._metrics = metrics
         types = evaluator_types()
         for rule in config.rules:
@@ -58,6 +58,11 @@ class RuleSet:
 
     def of(self, scope: Scope) -> ScopeRules:
         return self._scopes[scope]
+
+    @property
+    def follows_agents(self) -> bool:
+        """Whether a rule tells calls apart by the name of their agent, which may become known after the call."""
+        return self.tools.contracts.by_agent
 
     def judges(self, scope: Scope) -> bool:
         """Whether any rule speaks about this scope."""

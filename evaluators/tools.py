@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from trailhound.config import Tool
+from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
+from trailhound.evaluators.contracts import Contracts
 from trailhound.evaluators.expressions import Expression, Uncomputable
 from trailhound.evaluators.likeness import Shape, shape_of
 from trailhound.evaluators.patterns import Pattern
@@ -36,23 +39,23 @@ UNDECLARED = Declared(Tool(match=[]), "tools")
 
 
 class Tools:
-    """The `tools` section; the first entry that matches a name wins. Raises Invalid that names what does not compile."""
+    """The `tools` section (first match wins) and the `contracts`, which demand calls of them. Raises Invalid that names what does not compile."""
 
-    def __init__(self, declared: list[Tool]) -> None:
+    def __init__(self, declared: list[Tool], contracts: list[TaskContract] | None = None) -> None:
         for index, tool in enumerate(declared):
             if not tool.match:
                 raise Invalid(f"tools.{index}.match: names no tool", reason="config")
         self._entries = [(tool.match, Declared(tool, f"tools.{index}")) for index, tool in enumerate(declared)]
         self.of = functools.lru_cache(CACHED_NAMES)(self._find)
+        self.contracts = Contracts(contracts or [])
         self._shapes: dict[tuple[str, str], Shape] = {}
         """By tool and hash of the arguments."""
         self.any_high_risk = any(declared.high_risk for _, declared in self._entries)
 
     def _find(self, name: str) -> Declared:
         """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
-        bare = bare_name(name)
         for patterns, declared in self._entries:
-            if any(fnmatchcase(name, each) or fnmatchcase(bare, each) for each in patterns):
+            if is_named(name, patterns):
                 return declared
         return UNDECLARED
 
@@ -100,6 +103,12 @@ class Tools:
             return declared.error_when(call.result)
         except Uncomputable:
             return False
+
+
+def is_named(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a tool's name, or its bare name if it is an MCP tool's, is one of `patterns` (names or globs)."""
+    bare = bare_name(name)
+    return any(fnmatchcase(name, each) or fnmatchcase(bare, each) for each in patterns)
 
 
 def bare_name(name: str) -> str:

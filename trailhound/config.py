@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
+from trailhound.section import Section
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31_536_000}
 _SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -46,12 +48,6 @@ Duration = Annotated[float, BeforeValidator(parse_duration)]
 """Seconds; written as `15m` in YAML."""
 Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 """Bytes; written as `64MiB` in YAML."""
-
-
-class Section(BaseModel):
-    """A part of the configuration: unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", validate_default=True)
 
 
 class Receive(Section):
@@ -197,6 +193,7 @@ class Config(Section):
         {}, description="settings of each rule by its id; `trailhound rules` lists them"
     )
     approvals: Approvals = Approvals()
+    contracts: list[TaskContract] = Field([], description="what the runs of an agent or task must do; first match wins")
 
 
 def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:

@@ -113,9 +113,9 @@ def run_header(**fields: Any) -> Run:
     return made
 
 
-def judge(steps: Iterable[Step], *, rules: dict[str, Any] | None = None, tools: list[dict[str, Any]] | None = None, run: Run | None = None, scope: Scope = "trajectory", runs: dict[int, str] | None = None) -> list[Finding]:  # fmt: skip
+def judge(steps: Iterable[Step], *, rules: dict[str, Any] | None = None, tools: list[dict[str, Any]] | None = None, contracts: list[dict[str, Any]] | None = None, run: Run | None = None, scope: Scope = "trajectory", runs: dict[int, str] | None = None) -> list[Finding]:  # fmt: skip
     """What the configured rules say of these steps; `runs` gives the run of the step with that index."""
-    config = Config.model_validate({"rules": rules or {}, "tools": tools or []})
+    config = Config.model_validate({"rules": rules or {}, "tools": tools or [], "contracts": contracts or []})
     judged = ScopeJudge(RuleSet(config), scope, "run", "default")
     for index, step in enumerate(steps):
         judged.put(step, (runs or {}).get(index, "run"))

@@ -158,6 +158,8 @@ class LiveRun:
                 each.agent = step.agent
                 if _judged(each):
                     self._come[id(each)] = each  # the session's rules follow each agent by its name
+                    if self._rules.follows_agents:
+                        self._judge.put(each)
 
     def _count(self, tree: Tree, step: Step) -> None:
         for other in tree.accounting.add(step):

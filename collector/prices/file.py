@@ -15,8 +15,9 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from trailhound.collector.prices.names import plain, seller_of
 from trailhound.collector.prices.tariff import Rates, Tariff
-from trailhound.config import Section, explain
+from trailhound.config import explain
 from trailhound.errors import Invalid
+from trailhound.section import Section
 
 SOURCE = "file"
 _SECONDS_A_DAY = 86_400

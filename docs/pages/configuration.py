@@ -36,6 +36,16 @@ rules:
   loop: {{max_repeats: 2}}
   budget:
     run: {{turns: 30, tokens: 400000, cost_usd: 2.00, duration: 15m}}
+contracts:
+  - agent: returns_desk
+    must: [lookup_order, create_return_label]
+    must_not: [issue_refund]
+    order: {{mode: IN_ORDER, tools: [lookup_order, {{any_of: [check_policy], optional: true}}, create_return_label]}}
+    arguments:
+      create_return_label:
+        reason: {{one_of: [damaged, wrong_item]}}
+        parcels: {{between: [1, 5]}}
+        address.country: {{matches: "^[A-Z]{{2}}$"}}
 ```
 
 **Environment.** `TRAILHOUND_` variables win over the file; sections nest by `__`: `TRAILHOUND_RECEIVE__GRPC=127.0.0.1:14317` is `receive.grpc`. The value is read as YAML.

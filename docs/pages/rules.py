@@ -9,14 +9,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from pages import NOTE, table
 from pages.configuration import rows
 from pages.settings import settings
+from trailhound.demands import ArgumentCheck, Demands, Order
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
 
 ROOT = Path(__file__).parents[2]
 CONFIG = "deploy/demo/trailhound.yaml"
 EXAMPLES = {
+    "arguments": "openai_agents_traceloop/tool_error",
+    "forbidden-tool": "agent_framework_native/no_approval",
+    "missing-tool": "openai_agents_traceloop/tool_error",
+    "order": "openai_agents_traceloop/pingpong",
     "approval": "agent_framework_native/no_approval",
     "budget": "openai_agents_traceloop/budget",
     "cycle": "openai_agents_traceloop/pingpong",
@@ -25,6 +32,14 @@ EXAMPLES = {
     "unfinished": "langgraph_openinference/crash",
 }
 """A recorded run in which each rule has something to say."""
+CONTRACT_CONFIG = "docs/rules/contracts.yaml"
+BY_CONTRACT = {
+    "arguments": ("contracts[].arguments.<tool>.<argument>.", ArgumentCheck),
+    "forbidden-tool": ("contracts[].", Demands),
+    "missing-tool": ("contracts[].", Demands),
+    "order": ("contracts[].order.", Order),
+}
+"""Rules that take what they judge by from `contracts`: the part of it that they read."""
 SHOWN = ("rule", "severity", "scope", "summary", "expected", "actual", "details")
 
 _INTRO = f"""# Rules
@@ -50,20 +65,26 @@ def _line(rule: str, cls: EvaluatorType) -> tuple[str, str]:
 
 def _page(rule: str, cls: EvaluatorType) -> str:
     about = inspect.cleandoc(cls.__doc__ or "")
-    found = rows(list(settings(cls.SettingsType, f"rules.{rule}.")))
+    found = rows([s for prefix, model in _read(rule, cls) for s in settings(model, prefix)])
     return f"# {rule}\n\n{NOTE}\n{about}\n\n## Settings\n\n{found}\n## Example\n\n{_example(rule)}"
 
 
+def _read(rule: str, cls: EvaluatorType) -> list[tuple[str, type[BaseModel]]]:
+    """Where the settings of a rule stand, and their models."""
+    own: list[tuple[str, type[BaseModel]]] = [(f"rules.{rule}.", cls.SettingsType)]
+    return [*own, BY_CONTRACT[rule]] if rule in BY_CONTRACT else own
+
+
 def _example(rule: str) -> str:
-    recording = f"tests/captures/{EXAMPLES[rule]}"
-    command = f"trailhound check {recording} --config {CONFIG} --format json"
-    finding = next(f for f in _findings(recording) if f["rule"] == rule)
+    recording, config = f"tests/captures/{EXAMPLES[rule]}", CONTRACT_CONFIG if rule in BY_CONTRACT else CONFIG
+    command = f"trailhound check {recording} --config {config} --format json"
+    finding = next(f for f in _findings(recording, config) if f["rule"] == rule)
     shown = json.dumps({key: finding[key] for key in SHOWN}, indent=2, ensure_ascii=False)
     return f"In a recorded run,\n\n```sh\n{command}\n```\n\nfinds, among its other fields:\n\n```json\n{shown}\n```\n"
 
 
-def _findings(recording: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "trailhound", "check", recording, "--config", CONFIG, "--format", "json"]
+def _findings(recording: str, config: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "trailhound", "check", recording, "--config", config, "--format", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{' '.join(command)}: {done.stderr}")

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from trailhound.config import Section, Tool
+from trailhound.config import Tool
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.contract import Contract
 from trailhound.evaluators.testset.notation import MAX_SIZE, dump, load
 from trailhound.model import Severity, Trajectory
+from trailhound.section import Section
 from trailhound.undocument import trajectory_from
 
 FORMAT = "trailhound-case/1"

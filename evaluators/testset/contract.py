@@ -8,26 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from trailhound.config import Config, Duration, Section, Tool
+from trailhound.config import Config, Duration, Tool
+from trailhound.demands import Demands, TaskContract
 from trailhound.model import Finding, Severity, Step, Trajectory
-
-
-class Order(Section):
-    """In which order tools must be called."""
-
-    mode: Literal["EXACT", "IN_ORDER", "ANY_ORDER"] = Field(
-        description="IN_ORDER and ANY_ORDER allow further calls between"
-    )
-    tools: list[str] = Field(description="names of tools")
-
-
-class ArgumentCheck(Section):
-    """What one argument of a tool must be; every given check must hold."""
-
-    equals: Any = Field(None, description="equal as JSON, 1 and 1.0 included")
-    one_of: list[Any] | None = Field(None, description="equal to one of these")
-    between: tuple[float, float] | None = Field(None, description="a number from, to (both included)")
-    matches: str | None = Field(None, description="RE2 pattern of text")
+from trailhound.section import Section
 
 
 class Loops(Section):
@@ -56,13 +40,9 @@ class Answer(Section):
     equals: Any = Field(None, description="the answer as JSON")
 
 
-class Contract(Section):
+class Contract(Demands):
     """What a task demands: the same shape as `contracts` of the configuration, and the limits that live rules know."""
 
-    must: list[str] = Field([], description="tools that must be called")
-    must_not: list[str] = Field([], description="tools that must not be called")
-    order: Order | None = None
-    arguments: dict[str, dict[str, ArgumentCheck]] = Field({}, description="tool -> argument -> check")
     approvals: list[str] = Field([], description="tools that must not run without an approval")
     loops: Loops | None = None
     budget: Budget | None = None
@@ -78,7 +58,7 @@ class Contract(Section):
         return self != Contract()
 
 
-NOT_JUDGED_YET = ("must", "must_not", "order", "arguments", "answer", "end_state")
+NOT_JUDGED_YET = ("answer", "end_state")
 """Parts that no evaluator reads so far: a judgement names them instead of passing them over."""
 
 _BREAKS: dict[str, frozenset[Severity]] = {"budget": frozenset({"critical"})}  # its warnings come below the limit
@@ -98,6 +78,8 @@ class Judgement:
     """Which demands were broken, and which could not be judged."""
 
     breaches: list[Breach] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    """Demands of which the recording does not show whether they were met, in words."""
     not_judged: list[str] = field(default_factory=list)
 
     @property
@@ -119,10 +101,12 @@ def judge(contract: Contract, trajectory: Trajectory, tools: Sequence[Tool] = ()
         if _judged(step):
             scope.put(step)
     scope.settle(run)
-    breaches = [Breach(f.rule, f.summary) for f in scope.close(run) if _breaks(f)]
+    found = scope.close(run)
+    breaches = [Breach(f.rule, f.summary) for f in found if _breaks(f)]
     if contract.ends == "completed" and run.status != "completed" and not any(b.rule == "unfinished" for b in breaches):
         breaches.append(Breach("unfinished", f"the run is {run.status}, not completed"))
-    return Judgement(breaches, [name for name in NOT_JUDGED_YET if getattr(contract, name)])
+    unknown = [f.summary for f in found if f.details.get("unknown") is True]
+    return Judgement(breaches, unknown, [name for name in NOT_JUDGED_YET if getattr(contract, name)])
 
 
 def _judged(step: Step) -> bool:
@@ -141,7 +125,8 @@ def rule_config(contract: Contract, tools: Sequence[Tool]) -> Config:
     asked = _asked(contract)
     rules = {rule: asked.get(rule, {"enabled": False}) for rule in evaluator_types()}
     risky = [Tool(match=[glob_literal(name)], risk="high", approval="required") for name in contract.approvals]
-    return Config(tools=[*tools, *risky], rules=rules)
+    demands = {name: getattr(contract, name) for name in Demands.model_fields}
+    return Config(tools=[*tools, *risky], rules=rules, contracts=[TaskContract(agent="*", **demands)])
 
 
 def _asked(contract: Contract) -> dict[str, dict[str, Any]]:
@@ -157,7 +142,7 @@ def _asked(contract: Contract) -> dict[str, dict[str, Any]]:
         asked["tool-error"] = {}
     if contract.ends is not None:
         asked["unfinished"] = {}
-    return asked
+    return asked | {rule: {} for rule in ("forbidden-tool", "missing-tool", "order", "arguments")}
 
 
 def glob_literal(name: str) -> str:

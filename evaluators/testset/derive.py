@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from trailhound.demands import ArgumentCheck, Order
 from trailhound.evaluators.testset.contract import Budget, Contract, Loops
 
 FAILING = frozenset({"warning", "critical"})
@@ -88,6 +89,32 @@ def _unfinished(contract: Contract, finding: dict[str, Any]) -> None:
     contract.ends = "completed"
 
 
+def _forbidden(contract: Contract, finding: dict[str, Any]) -> None:
+    _name(contract.must_not, finding["details"].get("forbidden"))
+
+
+def _missing(contract: Contract, finding: dict[str, Any]) -> None:
+    _name(contract.must, finding["details"].get("tool"))
+
+
+def _arguments(contract: Contract, finding: dict[str, Any]) -> None:
+    details = finding["details"]
+    tool, argument, check = details.get("tool"), details.get("argument"), details.get("check")
+    if isinstance(tool, str) and isinstance(argument, str) and isinstance(check, dict):
+        contract.arguments.setdefault(tool, {})[argument] = ArgumentCheck.model_validate(check)
+
+
+def _order(contract: Contract, finding: dict[str, Any]) -> None:
+    order = finding["details"].get("order")
+    if isinstance(order, dict):
+        contract.order = Order.model_validate(order)
+
+
+def _name(names: list[str], name: object) -> None:
+    if isinstance(name, str) and name not in names:
+        names.append(name)
+
+
 def _repeats(finding: dict[str, Any], counted: str, default: int) -> int:
     """The limit that was live; where the finding does not name it, the default or what the run is known to exceed."""
     details = finding["details"]
@@ -104,6 +131,10 @@ _DERIVE: dict[str, Callable[[Contract, dict[str, Any]], None]] = {
     "budget": _budget,
     "tool-error": _tool_error,
     "unfinished": _unfinished,
+    "forbidden-tool": _forbidden,
+    "missing-tool": _missing,
+    "arguments": _arguments,
+    "order": _order,
 }
 
 
@@ -114,6 +145,11 @@ def in_words(contract: Contract) -> list[str]:
         repeats, rounds = contract.loops.max_repeats, contract.loops.max_rounds
         words.append(f"no call more than {repeats} times, no round of calls more than {rounds} times, without progress")
     words += [f"{tool} does not run without an approval" for tool in contract.approvals]
+    words += [f"{tool} is not called" for tool in contract.must_not]
+    words += [f"{tool} is called" for tool in contract.must]
+    if contract.order is not None:
+        words.append("the calls come in the demanded order")
+    words += [f"{tool} is called with the demanded arguments" for tool in contract.arguments]
     if contract.budget is not None:
         words += [
             f"{metric} stay below {value:g}" for metric, value in contract.budget.model_dump(exclude_none=True).items()

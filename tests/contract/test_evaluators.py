@@ -26,6 +26,17 @@ CONFIG = Config.model_validate(
             {"match": "poll", "poll": True},
             {"match": "search", "volatile": ["request_id"], "error_when": "result.failed"},
         ],
+        "contracts": [
+            {"agent": "workshop", "must_not": ["poll"]},
+            {"task": "refunds", "must": ["refund"], "order": {"mode": "ANY_ORDER", "tools": ["search", "refund"]}},
+            {
+                "agent": "supp*",
+                "must": ["search", "ship"],
+                "must_not": ["poll", "a"],
+                "order": {"mode": "EXACT", "tools": ["search", {"any_of": ["refund", "poll"], "optional": True}], "max_calls": 3},
+                "arguments": {"refund": {"amount": {"max": 200}}, "search": {"q": {"matches": "disc", "optional": True}}},
+            },
+        ],
         "rules": {
             "budget": {
                 "run": {"turns": 4, "tool_calls": 6, "tokens": 600, "fresh_tokens": 400, "cost_usd": 1, "duration": "20s"},
@@ -251,8 +262,10 @@ def test_copies_of_a_state_go_their_own_ways(rule: Evaluator[Any, Any]) -> None:
 
 @every_rule
 def test_all_memory_is_in_the_state(rule: Evaluator[Any, Any]) -> None:
-    fresh = type(rule)(rule.settings, Tools(CONFIG.tools))
-    before = {name: copy.deepcopy(value) for name, value in vars(fresh).items() if name not in ("tools", "_calls")}
+    fresh = type(rule)(rule.settings, Tools(CONFIG.tools, CONFIG.contracts))
+    before = {
+        name: copy.deepcopy(value) for name, value in vars(fresh).items() if name not in ("tools", "_calls", "_demands")
+    }
     state = fresh.begin(scopes_of(rule)[0])
     for step in long_history(200):
         if step.kind in rule.reads:

@@ -220,9 +220,52 @@ def test_a_huge_run_still_fits_and_says_what_was_cut(calls: int, size: int) -> N
 
 
 def test_parts_that_nothing_judges_yet_are_named() -> None:
-    judgement = judge(Contract(must=["a"], must_not=["b"]), make_run([turn(1)]))
+    judgement = judge(Contract(end_state=["the refund is booked"]), make_run([turn(1)]))
     assert judgement.passed
-    assert judgement.not_judged == ["must", "must_not"]
+    assert judgement.not_judged == ["end_state"]
+
+
+def test_demands_about_tools_are_judged() -> None:
+    demands = Contract.model_validate(
+        {
+            "must": ["lookup_order", "ship"],
+            "must_not": ["issue_*"],
+            "order": {"mode": "IN_ORDER", "tools": ["lookup_order", "issue_refund"]},
+            "arguments": {"issue_refund": {"amount": {"max": 50}}, "lookup_order": {"order_id": {"equals": "SO-1"}}},
+        }
+    )
+    run = make_run([make_call(1, "issue_refund", {"amount": 80}), make_call(2, "lookup_order")])
+    judgement = judge(demands, run)
+    assert [breach.rule for breach in judgement.breaches] == ["arguments", "forbidden-tool", "missing-tool", "order"]
+    assert judgement.unknown == [
+        "whether lookup_order was called with the right arguments is unknown: they were not recorded"
+    ]
+    kept = judge(demands, make_run([make_call(1, "lookup_order", {"order_id": "SO-1"}), make_call(2, "ship")]))
+    assert [breach.rule for breach in kept.breaches] == ["order"]
+
+
+def test_a_broken_contract_becomes_the_contract_of_the_case() -> None:
+    asked = {
+        "agent": "support_agent",
+        "must": ["ship"],
+        "must_not": ["issue_*"],
+        "order": {"mode": "EXACT", "tools": ["lookup_order", {"any_of": ["ship", "mail"], "optional": True}]},
+        "arguments": {"lookup_order": {"order_id": {"matches": "^SO"}}},
+    }
+    run = make_run([make_call(1, "issue_refund", {"amount": 80}), make_call(2, "lookup_order", {"order_id": "X"})])
+    rules = RuleSet(Config.model_validate({"contracts": [asked]}))
+    scope = ScopeJudge(rules, "trajectory", run.run.trajectory_id, "default")
+    for step in run.steps[1:]:
+        scope.put(step)
+    run.findings = list(scope.close(run.run))
+    case = case_of(run)
+    assert {name: getattr(case.contract, name) for name in ("must", "must_not")} == {
+        "must": ["ship"],
+        "must_not": ["issue_*"],
+    }
+    assert parse_case(case.to_yaml().encode(), "case").contract == case.contract
+    assert case.proof is not None
+    assert len(case.proof.breaches) == 4
 
 
 @pytest.mark.parametrize("name", ["*", "[a-z]*", "issue_?", "a]b", "plain"])

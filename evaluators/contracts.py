@@ -1,0 +1,166 @@
+"""Which contract a run and each of its calls come under, and what the four rules about contracts share."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from trailhound.demands import TaskContract
+from trailhound.evaluators.base import Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, executed, ref
+from trailhound.model import Run, Step
+
+if TYPE_CHECKING:
+    from trailhound.evaluators.tools import Tools
+
+CACHED_NAMES = 4096
+"""Names come from models: look-ups are cached for so many of them."""
+
+Claim = tuple[int, bool]
+"""(number of the contract, whether it also covers the calls of agents that no contract names)."""
+
+
+class Contracts:
+    """The `contracts` section: which of them speaks about which calls.
+
+    A contract of a `task` is about all calls of its runs. A contract of an `agent` is about that agent's own calls, and
+    in a run that belongs to this agent also about the calls of agents that no contract names: what it hands to a helper
+    is its own doing, what it hands to an agent with a contract is judged by that one.
+    """
+
+    def __init__(self, contracts: list[TaskContract]) -> None:
+        self.entries = tuple(contracts)
+        self.by_agent = any(entry.agent is not None for entry in contracts)
+        """Whether calls are told apart by the name of their agent."""
+        self.of_agent = functools.lru_cache(CACHED_NAMES)(self._of_agent)
+        self.applying = functools.lru_cache(CACHED_NAMES)(self._applying)
+
+    def claims(self, agent: str | None) -> tuple[Claim, ...]:
+        """Under which readings of the contracts a call of this agent counts, before it is known whose run it is."""
+        tasks = tuple((i, True) for i, entry in enumerate(self.entries) if entry.task is not None)
+        own = self.of_agent(agent) if agent is not None else None
+        if own is not None:
+            return ((own, False), (own, True), *tasks)
+        return tuple((i, True) for i in range(len(self.entries)))
+
+    def of_run(self, run: Run) -> tuple[Claim, ...]:
+        """The readings that hold for a run, now that its header is known."""
+        return self.applying(run.agent, run.task, tuple(run.agents))
+
+    def _of_agent(self, agent: str) -> int | None:
+        return next(
+            (i for i, e in enumerate(self.entries) if e.agent is not None and fnmatchcase(agent, e.agent)), None
+        )
+
+    def _applying(self, agent: str | None, task: str | None, agents: tuple[str, ...]) -> tuple[Claim, ...]:
+        first = next((i for i, e in enumerate(self.entries) if _about(e, agent, task)), None)
+        if first is not None and self.entries[first].task is not None:
+            return ((first, True),)
+        others = {i for name in agents if (i := self.of_agent(name)) is not None and i != first}
+        return (*(((first, True),) if first is not None else ()), *((i, False) for i in sorted(others)))
+
+
+def _about(entry: TaskContract, agent: str | None, task: str | None) -> bool:
+    if entry.task is not None:
+        return task is not None and fnmatchcase(task, entry.task)
+    return fnmatchcase(agent or "", entry.agent or "")
+
+
+@dataclass(slots=True)
+class Hits(Part):
+    """Calls that one demand is about."""
+
+    calls: int = 0
+    evidence: tuple[Ref, ...] = ()
+    first_ns: int = 0
+    last_ns: int = 0
+    about: Step | None = None
+    """The first of them."""
+    said: str = ""
+    """What the first of them was."""
+
+    def add(self, step: Step, said: str = "") -> None:
+        now = step.end_ns or step.start_ns
+        if self.about is None:
+            self.about, self.first_ns, self.said = step, now, said
+        self.calls += 1
+        self.last_ns = max(self.last_ns, now)
+        self.evidence = add_evidence(self.evidence, ref(step))
+
+    def times(self, draft: Draft) -> Draft:
+        """`draft` with the times of these calls."""
+        draft.first_ns, draft.last_ns = self.first_ns, self.last_ns
+        return draft
+
+
+T = TypeVar("T", bound=Part)
+Demand = TypeVar("Demand")
+
+
+@dataclass(slots=True)
+class Ledger(State, Generic[T]):
+    """What was seen of each contract, under each reading."""
+
+    tracks: dict[Claim, T] = field(default_factory=dict)
+
+
+class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
+    """A rule about one part of the contracts. Only executed calls count: denied, waiting and open ones do not.
+
+    Which contract holds is known when the run's header is: until then every call is noted under each reading, and
+    `conclude` tells those of the reading that holds. Work per call grows with the contracts that ask about its tool.
+    """
+
+    reads = ("tool",)
+    concludes_early = True
+    StateType = Ledger
+
+    def __init__(self, settings: RuleSettings, tools: Tools) -> None:
+        super().__init__(settings, tools)
+        found = ((i, self.demand(entry, f"contracts.{i}")) for i, entry in enumerate(tools.contracts.entries))
+        self._demands = {i: demand for i, demand in found if demand is not None}
+        self.scopes = ("trajectory",) if self._demands else ()
+        self._claims = functools.lru_cache(CACHED_NAMES)(self._find_claims)
+
+    @abstractmethod
+    def demand(self, entry: TaskContract, where: str) -> Demand | None:
+        """What a contract asks for, compiled; None when nothing. Raises Invalid that names the place."""
+
+    @abstractmethod
+    def mark(self, demand: Demand, name: str) -> Any:
+        """What the demand has to do with a tool of this name; None when nothing."""
+
+    @abstractmethod
+    def track(self) -> T:
+        """A fresh record of the calls under one contract."""
+
+    @abstractmethod
+    def take(self, track: T, demand: Demand, mark: Any, step: Step) -> None:
+        """Note a call that the demand is about."""
+
+    @abstractmethod
+    def tell(self, track: T, demand: Demand, contract: str, run: Run) -> Iterable[Draft]:
+        """What of the demand is not met; `contract` says whose it is."""
+
+    def step(self, state: Ledger[T], step: Step, run_id: str) -> None:
+        if step.tool is None or not executed(step):
+            return
+        for claim, mark in self._claims(step.tool.name, step.agent):
+            track = state.tracks.get(claim)
+            if track is None:
+                track = state.tracks[claim] = self.track()
+            self.take(track, self._demands[claim[0]], mark, step)
+
+    def _find_claims(self, name: str, agent: str | None) -> tuple[tuple[Claim, Any], ...]:
+        marks = {i: mark for i, demand in self._demands.items() if (mark := self.mark(demand, name)) is not None}
+        return tuple((claim, marks[claim[0]]) for claim in self.tools.contracts.claims(agent) if claim[0] in marks)
+
+    def conclude(self, state: Ledger[T], run: Run) -> Iterable[Draft]:
+        for claim in self.tools.contracts.of_run(run):
+            demand = self._demands.get(claim[0])
+            if demand is not None:
+                track = state.tracks.get(claim) or self.track()
+                yield from self.tell(track, demand, self.tools.contracts.entries[claim[0]].subject, run)
