@@ -33,7 +33,7 @@ EXAMPLES = {
 }
 """A recorded run in which each rule has something to say."""
 CONTRACT_CONFIG = "docs/rules/contracts.yaml"
-BY_CONTRACT = {
+BY_CONTRACT: dict[str, tuple[str, type[BaseModel]]] = {
     "arguments": ("contracts[].arguments.<tool>.<argument>.", ArgumentCheck),
     "forbidden-tool": ("contracts[].", Demands),
     "missing-tool": ("contracts[].", Demands),

@@ -236,7 +236,7 @@ def test_demands_about_tools_are_judged() -> None:
     )
     run = make_run([make_call(1, "issue_refund", {"amount": 80}), make_call(2, "lookup_order")])
     judgement = judge(demands, run)
-    assert [breach.rule for breach in judgement.breaches] == ["arguments", "forbidden-tool", "missing-tool", "order"]
+    assert {breach.rule for breach in judgement.breaches} == {"arguments", "forbidden-tool", "missing-tool", "order"}
     assert judgement.unknown == [
         "whether lookup_order was called with the right arguments is unknown: they were not recorded"
     ]
