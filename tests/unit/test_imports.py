@@ -14,12 +14,14 @@ CORE = {
     "canonical",
     "clock",
     "config",
+    "demands",
     "document",
     "errors",
     "failpoint",
     "logs",
     "metrics",
     "model",
+    "section",
     "undocument",
 }
 """Modules of trailhound/ that every part may import; its other modules put the parts together."""
