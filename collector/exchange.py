@@ -1,25 +1,49 @@
-"""What goes into the watch besides records, and what comes out of it."""
+"""What a watch is given and what it gives: shapes only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.decode import Received
+from trailhound.collector.parked import Heard, ParkedRun
 from trailhound.model import Finding, Rejected, Span, Step
+
+Key = tuple[str, str]
+"""(tenant, trajectory id) or (tenant, trace id)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is known of a run that was closed and forgotten: its spans, and its findings as they were told."""
+    """What is known of a run that has left memory: its spans, and its findings as they were told."""
 
     spans: Sequence[Span] = ()
     findings: Sequence[Finding] = ()
+    heard: Sequence[Heard] = ()
+    """What log records said of a parked run."""
+    parked: ParkedRun | None = None
+    """The run's entry, when it was parked."""
+    full: bool = False
+    """The run was ended by its number of steps: its spans are kept, and it is judged no more."""
 
 
-Recall = Callable[[str, str], Stored]
-"""(tenant, trace id) -> the run of a trace that is not in memory; empty for a new trace."""
+class Recall(Protocol):
+    """Whoever can bring back what has left memory."""
+
+    def __call__(self, tenant: str, trace_id: str) -> Stored:
+        """The run of a trace that is not in memory; empty for a new trace."""
+        ...
+
+    @property
+    def owed(self) -> int:
+        """How many runs are to be restored later; until then the journal must stay."""
+        ...
+
+    def parked(self, entry: ParkedRun) -> Stored | None:
+        """A parked run; None when it cannot be read now: it is restored later."""
+        ...
 
 
 @dataclass(slots=True)
@@ -30,6 +54,8 @@ class Counts:
     stored: int = 0
     duplicate: int = 0
     late: int = 0
+    unjudged: int = 0
+    """Spans of runs that have reached their limit of steps; they are stored."""
     rejected: list[Rejected] = field(default_factory=list)
 
 
@@ -52,3 +78,5 @@ class Changes:
     findings: list[Finding] = field(default_factory=list)
     joined: list[LiveRun] = field(default_factory=list)
     """Runs that are no more, because their traces turned out to be part of another run."""
+    resting: list[LiveRun] = field(default_factory=list)
+    """Open and waiting runs that are about to leave memory: the store must have their headers."""

@@ -13,7 +13,9 @@ from trailhound.collector.api.server import ApiServer
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import Cursor, JournalReader, load_cursor
+from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Listener, Pump
 from trailhound.collector.reading import Reading
 from trailhound.collector.recall import Recall
@@ -23,7 +25,7 @@ from trailhound.collector.storing import Storing, cursor_path
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved
-from trailhound.collector.watch import Stored, Watch
+from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.errors import Invalid
 from trailhound.metrics import Metrics
@@ -69,7 +71,8 @@ class Monitor:
         self._backlog, self._unsaved = Backlog(), Unsaved()
         self._closed = ClosedTraces(config.data_dir, cursor.low_water)
         self._recall = Recall(self._closed, self._store_soon, lambda: self._pump.pending_segments())
-        self._watch = Watch(config, metrics=self._metrics, recall=self._recall)
+        self._parked = Ledger(config.data_dir, cursor.low_water)
+        self._watch = Watch(config, metrics=self._metrics, recall=self._recall, parked=self._parked)
         rules = [evaluator.rule for evaluator in self._watch.rules.evaluators]
         self._counting = listener(self._metrics, rules, int(config.runs.grace * 1e9))
         self._pump = self._make_pump(cursor)
@@ -102,6 +105,7 @@ class Monitor:
             backlog=self._backlog,
             unsaved=self._unsaved,
             closed=self._closed,
+            parked=self._parked,
             tally=self._tally,
             metrics=self._metrics,
             clock=self._clock,

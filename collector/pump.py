@@ -12,12 +12,13 @@ from trailhound.clock import Clock
 from trailhound.collector.attempts import Attempts, Where
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.exchange import Changes, Fed
 from trailhound.collector.journal import Block, Cursor, JournalReader, Position
 from trailhound.collector.store import DeadLetter
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Changed, Unsaved
-from trailhound.collector.watch import Changes, Fed, Watch
+from trailhound.collector.watch import Watch
 from trailhound.metrics import Metrics
 from trailhound.model import Finding, Record, Run, Step
 
@@ -89,6 +90,7 @@ class Pump:
         self.caught_up = False
         """Whether the end of the journal was reached since the start."""
         listener.muted = cursor.judged > self.position
+        watch.segment = cursor.low_water
 
     # ------------------------------------------------------------ the loop's body
 
@@ -108,6 +110,7 @@ class Pump:
 
     def _take(self, block: Block) -> None:
         self._enter(block.segment)
+        self._watch.segment = block.segment
         self._advance(block.received_ns)
         for index, record in enumerate(block.records):
             where = Where(block.segment, block.position_after.offset, index)
@@ -200,8 +203,10 @@ class Pump:
             self._note(changes)
             counts = self._watch.counts
             late, counts.late = counts.late, 0
+            unjudged, counts.unjudged = counts.unjudged, 0
             counts.rejected.clear()  # each was told with its record; a list of all would grow for ever
         self._tally.late(late)
+        self._tally.unjudged(unjudged)
         self._listener.settle(self.advanced_ns)
 
     def _note(self, changes: Changes) -> None:
@@ -216,7 +221,8 @@ class Pump:
                 self._listener.closed(live.steps())
             else:
                 self._open[key] = None
-        self._unsaved.add([*closed, *(live.run for live in changes.joined)], changes.findings)
+        others = (*changes.joined, *changes.resting)
+        self._unsaved.add([*closed, *(live.run for live in others)], changes.findings)
         if self._open and self.advanced_ns >= self._open_told_ns + OPEN_EVERY_NS:
             live_runs = [self._watch.runs[key].run for key in self._open if key in self._watch.runs]
             self._unsaved.add(live_runs, ())
@@ -225,6 +231,5 @@ class Pump:
     def reached(self) -> Reached:
         """A consistent look for whoever saves: called from another thread."""
         with self._turn:
-            firsts = [live.first_segment for live in self._watch.runs.values()]
-            low_water = min(firsts, default=None)
+            low_water = self._watch.low_water()
             return Reached(self.position, self.advanced_ns, self.received_ns, low_water, self._unsaved.take())

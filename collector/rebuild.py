@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trailhound.collector.watch import Stored, Watch
+from trailhound.collector.exchange import Stored
+from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.model import Span, Trajectory
 

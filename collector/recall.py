@@ -1,19 +1,35 @@
-"""Brings the stored spans of a closed run back when a late span of it arrives; owes them while the store is away."""
+"""Brings the stored spans of runs that left memory back when they are needed; owes them while the store is away."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.exchange import Stored
+from trailhound.collector.parked import ParkedRun
 from trailhound.collector.store import Store
-from trailhound.collector.watch import Stored
 from trailhound.errors import Retryable
 
 log = logging.getLogger(__name__)
 
 MAX_BEHIND = 5
 """Segments that may wait for the store while it still counts as up to date: a run in memory was left alone for 60 s."""
+AT_ONCE = 32
+"""Runs brought back between two rounds of `settle`; of further ones it is owed, so that judging is not held up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """A trace of a run that was closed, and a span of which came."""
+
+    tenant: str
+    trace_id: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("late", self.tenant, self.trace_id)
 
 
 class Recall:
@@ -22,48 +38,64 @@ class Recall:
     def __init__(self, closed: ClosedTraces, store: Callable[[], Store | None], behind: Callable[[], int]) -> None:
         """`store` gives the store once it is open, after waiting a little for that; `behind` the segments that wait."""
         self._closed, self._store, self._behind = closed, store, behind
-        self._owed: dict[tuple[str, str], None] = {}
-        self._given: set[tuple[str, str]] = set()
-        """Further traces of a run that was given: the watch asks for each of them, and has them already."""
+        self._owed: dict[tuple[str, ...], _Late | ParkedRun] = {}
+        self._left = AT_ONCE
 
     def __call__(self, tenant: str, trace_id: str) -> Stored:
-        if (tenant, trace_id) in self._given:
-            self._given.discard((tenant, trace_id))
-            return Stored()
         if (tenant, trace_id) not in self._closed:
             return Stored()
-        stored = self._load(tenant, trace_id)
-        if stored is None:
-            log.warning("a late span's run cannot be read from the store now; it is judged as a whole later")
-            self._owed[tenant, trace_id] = None
-        return stored or Stored()
+        return self._now_or_later(_Late(tenant, trace_id)) or Stored()
 
-    def _load(self, tenant: str, trace_id: str) -> Stored | None:
-        complete = self._closed.earlier(tenant, trace_id) or self._behind() <= MAX_BEHIND
-        store = self._store() if complete else None
+    def parked(self, entry: ParkedRun) -> Stored | None:
+        return self._now_or_later(entry)
+
+    def _now_or_later(self, what: _Late | ParkedRun) -> Stored | None:
+        if what.key in self._owed:
+            return None
+        self._left -= 1
+        stored = self._load(what) if self._left >= 0 else None
+        if stored is None:
+            log.warning("a run cannot be read from the store now; it is judged as a whole later")
+            self._owed[what.key] = what
+        return stored
+
+    def _load(self, what: _Late | ParkedRun) -> Stored | None:
+        earlier = isinstance(what, _Late) and self._closed.earlier(what.tenant, what.trace_id)
+        store = self._store() if earlier or self._behind() <= MAX_BEHIND else None
         if store is None:
             return None
         try:
-            run = store.get_trajectory(trace_id, tenant)
-            if run is None:
-                return Stored(store.load_spans(tenant, [trace_id]))
-            findings = store.findings_of(tenant, [run.trajectory_id])
-            stored = Stored(store.load_spans(tenant, run.trace_ids), findings)
+            return _parked(store, what) if isinstance(what, ParkedRun) else _late(store, what)
         except Retryable:
             return None
-        self._given.update((tenant, other) for other in run.trace_ids if other != trace_id)
-        return stored
 
     def settle(self, restore: Callable[[Stored], None]) -> None:
-        """Give what is owed, one trace at a time, for as long as the store answers."""
-        while self._owed:
-            trace = next(iter(self._owed))
-            stored = self._load(*trace)
+        """Give what is owed, for as long as the store answers, a few at a time."""
+        self._left = AT_ONCE
+        while self._owed and self._left > 0:
+            self._left -= 1
+            key, what = next(iter(self._owed.items()))
+            stored = self._load(what)
             if stored is None:
                 return
             restore(stored)
-            del self._owed[trace]
+            del self._owed[key]
 
     @property
     def owed(self) -> int:
         return len(self._owed)
+
+
+def _late(store: Store, trace: _Late) -> Stored:
+    run = store.get_trajectory(trace.trace_id, trace.tenant)
+    if run is None:
+        return Stored(store.load_spans(trace.tenant, [trace.trace_id]))
+    if run.status_reason == "step_limit":
+        return Stored(full=True)
+    findings = store.findings_of(trace.tenant, [run.trajectory_id])
+    return Stored(store.load_spans(trace.tenant, run.trace_ids), findings)
+
+
+def _parked(store: Store, entry: ParkedRun) -> Stored:
+    findings = store.findings_of(entry.tenant, [entry.trajectory_id])
+    return Stored(store.load_spans(entry.tenant, entry.trace_ids), findings, entry.heard, entry)

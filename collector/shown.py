@@ -69,6 +69,7 @@ class Shown:
             states = Counter(live.run.status for live in self._watch.runs.values())
         for state in ("open", "waiting"):
             self._metrics.set("trailhound_open_trajectories", states[state], state=state)
+        self._metrics.set("trailhound_open_trajectories", self._watch.parked, state="parked")
         self._metrics.set("trailhound_lag_seconds", self._pump.behind_ns / 1e9)
         self._metrics.set("trailhound_pending_blocks", self._pump.pending_segments())
         self._tally.measure(self._pump.pending_spans())

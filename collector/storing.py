@@ -15,6 +15,7 @@ from trailhound.clock import Clock
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, Position, save_cursor
+from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Reached
 from trailhound.collector.rebuild import rebuild
 from trailhound.collector.segment_rows import segment_rows
@@ -58,12 +59,13 @@ class Storing:
         backlog: Backlog,
         unsaved: Unsaved,
         closed: ClosedTraces,
+        parked: Ledger,
         tally: Tally,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
         self._config, self._open_store, self._judged, self._cursor = config, open_store, judged, cursor
-        self._backlog, self._unsaved, self._closed = backlog, unsaved, closed
+        self._backlog, self._unsaved, self._closed, self._parked = backlog, unsaved, closed, parked
         self._tally, self._metrics, self._clock = tally, metrics, clock
         self._reader = JournalReader(config.data_dir / "journal")
         self._inserted_at: dict[int, float] = {}
@@ -170,8 +172,10 @@ class Storing:
 
     def _move(self, reached: Reached) -> None:
         stored = max(self._cursor.stored, *self._inserted_at, 0)
-        low_water = stored + 1 if reached.low_water is None else min(reached.low_water, stored + 1)
+        needed = stored + 1 if reached.low_water is None else min(reached.low_water, stored + 1)
+        low_water = max(needed, self._cursor.low_water)
         self._closed.write()
+        self._parked.write(self._cursor.low_water)
         self._moved_s = self._clock.monotonic_s()
         self._cursor = Cursor(reached.judged, stored, low_water, reached.advanced_ns)
         save_cursor(cursor_path(self._config), self._cursor)

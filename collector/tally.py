@@ -20,7 +20,7 @@ class Tally:
         self._lock = threading.Lock()
         self._open = 0
         """Spans decoded whose fate is not known yet."""
-        for name in ("decoded", "stored", "duplicate", "late"):
+        for name in ("decoded", "stored", "duplicate", "late", "unjudged"):
             metrics.init(f"trailhound_spans_{name}_total")
 
     def decoded(self, count: int, *, duplicate: int, rejected: int) -> None:
@@ -52,6 +52,9 @@ class Tally:
 
     def late(self, count: int) -> None:
         self._metrics.inc("trailhound_spans_late_total", count)
+
+    def unjudged(self, count: int) -> None:
+        self._metrics.inc("trailhound_spans_unjudged_total", count)
 
     def measure(self, pending: int) -> None:
         """Set the gauges; `pending` is counted where the spans wait, independently of the sums here."""

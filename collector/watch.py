@@ -2,190 +2,155 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from trailhound.collector.assemble.life import outlook
+from trailhound.collector.assemble.deadlines import Deadlines
+from trailhound.collector.assemble.idling import IdleTimes
+from trailhound.collector.assemble.life import OPEN, Outlook, outlook
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
+from trailhound.collector.assemble.room import Room
 from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.assemble.verdicts import Verdicts
-from trailhound.collector.decode import Received, decode_logs, decode_traces
-from trailhound.collector.dialects import read, read_alone, read_log
-from trailhound.collector.exchange import Changes, Counts, Fed, Recall, Stored
-from trailhound.collector.prices import prices_of
+from trailhound.collector.exchange import Changes, Counts, Fed, Key, Recall, Stored
+from trailhound.collector.intake import Intake
+from trailhound.collector.leaving import Held, Leaving
+from trailhound.collector.parked import Parked
 from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
-from trailhound.model import Finding, Record, Run, RunStatus, Step, Trajectory
+from trailhound.model import Finding, Record, Run, RunStatus, Trajectory
 
 __all__ = ["Changes", "Counts", "Fed", "Recall", "Stored", "Watch"]
 
-
-LINGER_S = 60.0
-"""How long a closed run stays in memory, so that a span a little late finds it there."""
-
 log = logging.getLogger(__name__)
-
-Key = tuple[str, str]
-"""(tenant, trajectory id) or (tenant, trace id)."""
 
 
 class Watch:
     """Assembles and judges. Single-threaded; reads no clock: time comes with the records and through `advance`."""
 
-    def __init__(self, config: Config, *, metrics: Metrics | None = None, recall: Recall | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        metrics: Metrics | None = None,
+        recall: Recall | None = None,
+        parked: Parked | None = None,
+    ) -> None:
+        """`recall` brings back what left memory; with `parked`, runs that are not over may leave it too."""
         self.config = config
-        self._recall, self._metrics = recall, metrics
+        self._recall, self._metrics, self._parked = recall, metrics, parked
         self.rules = RuleSet(config, metrics=metrics)
-        self.counts = Counts()
         self.runs: dict[Key, LiveRun] = {}
-        self._prices = prices_of(config.prices.file)
         self._places = Places(config.runs.join, self._new_run)
+        self._intake = Intake(
+            config, self._places, recall, parked, touch=self._touch, renew=self._renew, bring_back=self.restore
+        )
+        self.counts = self._intake.counts
         self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known)
         self._wider = WiderScopes(self.rules)
         self._dirty: dict[Key, LiveRun] = {}
-        self._due: list[tuple[int, Key]] = []
-        self._closed: list[tuple[int, Key]] = []
         self._told = Told()
         self._broken: set[Key] = set()
         """Runs on which our code failed: they are judged no more, and harm no other."""
-        self._segment = 0
+        self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
+        held = Held(self.runs, self._dirty, self._places, self._wider, self._verdicts, self._told, self._intake.heard)
+        self._leaving = Leaving(held, self._room, parked, config.runs.idle)
+        self._owed_since: int | None = None
+        self._now_ns = 0
+        self.segment = 0
+        """Journal segment that is read now; what is in memory from now on needs the journal from here."""
 
     # ------------------------------------------------------------ records in
 
     def feed(self, record: Record, segment: int = 0) -> Fed:
         """Take one acknowledged request; `segment` is the journal segment it came from."""
-        self._segment = segment
-        fed = Fed()
-        if record.signal == "logs":
-            self._overhear(record)
-            return fed
-        decoded = decode_traces(record)
-        fed.rejected = decoded.rejected
-        self.counts.rejected += decoded.rejected
-        self.counts.received += len(decoded.spans) + len(decoded.rejected)
-        for pairs in self._read(decoded.spans):
-            self._take_all(fed, pairs)
-        self.counts.duplicate += fed.duplicate
-        self.counts.stored += len(fed.new)
-        return fed
-
-    def _read(self, spans: list[Received]) -> Iterable[list[tuple[Received, Step]]]:
-        """The spans with their steps, by trace."""
-        traces: dict[str, list[tuple[Received, Step]]] = {}
-        task, priced = self.config.runs.task, self._prices.priced
-        for received in spans:
-            step = priced(read(received.span, task))
-            pairs = traces.get(step.trace_id)
-            if pairs is None:
-                traces[step.trace_id] = [(received, step)]
-            else:
-                pairs.append((received, step))
-        return traces.values()
-
-    def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
-        """Assemble the spans of one trace: all new ones at once, then those known already."""
-        self._bring_back(pairs[0][1])
-        new: dict[str, Step] = {}
-        others = []
-        for pair in pairs:
-            step = pair[1]
-            if step.span_id in new or self._places.known(step) is not None:
-                others.append(pair)
-            else:
-                new[step.span_id] = step
-                fed.new.append(pair)
-        if new:
-            self._touch(self._places.add(_parents_first(new.values())))
-        for pair in others:
-            self._take_known(fed, *pair)
-
-    def _take_known(self, fed: Fed, received: Received, step: Step) -> None:
-        """A report of a known span takes its place when it ends later: the first may have come before the end."""
-        known = self._places.known(step)
-        assert known is not None
-        fed.duplicate += 1
-        if step.end_ns > known[1].end_ns:
-            fed.replaced.append((received, step))
-            self._touch(self._places.replace(step))
-
-    def _overhear(self, record: Record) -> None:
-        """Join log records with the spans that they belong to."""
-        for entry in decode_logs(record):
-            said, alone = read_log(entry), read_alone(entry, self.config.runs.task)
-            if (step := said or alone) is not None:
-                self._bring_back(self._prices.priced(step))
-                known = self._places.known(step) is not None
-                self._touch(self._places.hear(step) if said else [] if known else self._places.add([step]))
-
-    def _bring_back(self, step: Step) -> None:
-        """Open the step's trace; when its run was closed and forgotten, take its stored spans first."""
-        key = (step.tenant, step.trace_id)
-        if key not in self._places:
-            self._places.open(*key)
-            if self._recall is not None:
-                self.restore(self._recall(*key))
+        self.segment, self._now_ns = segment, max(self._now_ns, record.received_ns)
+        return self._intake.feed(record)
 
     def restore(self, stored: Stored) -> None:
-        """Take spans that came long ago: they are judged, and counted nowhere; findings of them are told already."""
+        """Take a run that was in memory before: it is judged, and counted nowhere; findings of it are told already."""
         for finding in stored.findings:
             self._told.remember((finding.tenant, finding.trajectory_id or ""), finding)
-        traces: dict[tuple[str, str], dict[str, Step]] = {}
-        for span in stored.spans:
-            step = self._prices.priced(read(span, self.config.runs.task))
-            traces.setdefault((step.tenant, step.trace_id), {}).setdefault(step.span_id, step)
-        for steps in traces.values():
-            self._bring_back(next(iter(steps.values())))
-            new = [step for step in steps.values() if self._places.known(step) is None]
-            for run in self._places.add(_parents_first(new)) if new else ():
-                self.runs[_key(run)] = self._dirty[_key(run)] = run
+        self._intake.restore(stored, self.segment)
+        if stored.parked is not None and not stored.spans:
+            self._count_closed(stored.parked.trajectory_id, "lost")
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
         run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules)
-        run.first_segment = self._segment
+        run.first_segment, run.since_ns, run.touched_ns = self.segment, self._now_ns, self._now_ns
         self.runs[tenant, run_id] = run
         return run
 
+    def _renew(self, run: LiveRun) -> None:
+        key = _key(run)
+        self.runs[key] = self._dirty[key] = run
+        self._leaving.touched(key, run)
+
     def _touch(self, changed: Iterable[LiveRun]) -> None:
         for run in changed:
-            run.last_segment = self._segment
-            if run.run.status not in ("open", "waiting"):
-                self.counts.late += 1
+            if run.run.status not in OPEN:
                 run.run.status, run.run.status_reason = "open", "late_span"
-            self.runs[_key(run)] = self._dirty[_key(run)] = run
+            run.longest_pause_ns = max(run.longest_pause_ns, self._now_ns - run.touched_ns)
+            run.touched_ns = self._now_ns
+            self._renew(run)
 
     # ------------------------------------------------------------ time
 
     def advance(self, now_ns: int) -> None:
-        """Close every run whose time is up at `now_ns`, and forget those closed long ago."""
+        """Close every run whose time is up at `now_ns`, and let go of those that need not be in memory."""
+        self._now_ns = max(self._now_ns, now_ns)
         self._settle_all()
-        while self._due and self._due[0][0] <= now_ns:
-            _, key = heapq.heappop(self._due)
+        self._make_room()
+        for key in self._due.due(now_ns):
             run = self.runs.get(key)
-            if run is not None and run.run.status in ("open", "waiting"):
+            if run is not None and run.run.status in OPEN:
                 self._close_if_due(run, now_ns)
-        while self._closed and self._closed[0][0] <= now_ns:
-            _, key = heapq.heappop(self._closed)
-            self._evict(key, now_ns)
+        self._leaving.advance(now_ns)
+        self._call_back(now_ns)
         self._verdicts.expire(now_ns)
 
+    def _call_back(self, now_ns: int) -> None:
+        """Bring parked runs back whose time is up: they are closed next time."""
+        if self._parked is None or self._recall is None:
+            return
+        for entry in self._parked.due(now_ns):
+            if (stored := self._recall.parked(entry)) is not None:
+                self.restore(stored)
+
+    def _make_room(self) -> None:
+        """Let those runs go that were touched longest ago, while all of them take more memory than they may."""
+        while (key := self._room.excess()) is not None:
+            run = self.runs.get(key)
+            if run is not None and run.run.status == "open":
+                self._close(run, "unfinished", "memory", self._now_ns)
+            self._leaving.hurry(key, self._now_ns)
+
     def _close_if_due(self, run: LiveRun, now_ns: int) -> None:
-        view = outlook(run.signs(), self.config.runs)
+        view = self._outlook(run)
         if view.due_ns > now_ns:
-            heapq.heappush(self._due, (view.due_ns, _key(run)))
+            self._due.set(_key(run), view.due_ns)
             return
         self._close(run, view.then, view.then_reason, view.due_ns)
 
+    def _outlook(self, run: LiveRun) -> Outlook:
+        return outlook(run.signs(), self.config.runs, self._idle.seconds(run))
+
     def _close(self, run: LiveRun, status: RunStatus, reason: str, now_ns: int) -> None:
-        run.run.status, run.run.status_reason = status, reason
+        run.run.status, run.run.status_reason, run.late = status, reason, False
         if _key(run) not in self._broken:
             self._guard(run, run.close)
         self._dirty[_key(run)] = run
-        heapq.heappush(self._closed, (now_ns + int(LINGER_S * 1e9), _key(run)))
+        self._leaving.closed(_key(run), now_ns)
+        if status == "completed":
+            self._idle.learn(run)
+        self._count_closed(run.run.trajectory_id, reason)
+
+    def _count_closed(self, trajectory_id: str, reason: str) -> None:
+        log.info("run %s is over: %s", trajectory_id, reason, extra={"reason": f"closed:{reason}"})
         if self._metrics is not None:
             self._metrics.inc("trailhound_trajectories_closed_total", reason=reason)
 
@@ -193,25 +158,18 @@ class Watch:
         """The input has ended: idle time has passed for every run. One that waits for a person still waits."""
         self._settle_all()
         for run in list(self.runs.values()):
-            view = outlook(run.signs(), self.config.runs)
+            view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
                 self._close(
                     run, view.then, "end_of_input" if view.then_reason == "idle" else view.then_reason, view.due_ns
                 )
 
-    def _evict(self, key: Key, now_ns: int) -> None:
-        run = self.runs.get(key)
-        if run is None or run.run.status in ("open", "waiting"):
-            return
-        if key in self._dirty:  # its end has not been told yet: let go of it next time
-            heapq.heappush(self._closed, (now_ns + 1, key))
-            return
-        del self.runs[key]
-        self._broken.discard(key)
-        self._wider.forget(run)
-        self._verdicts.forget(run)
-        self._places.forget(run, lambda other: _key(other) in self.runs)
-        self._told.forget(key)
+    def low_water(self) -> int | None:
+        """The first journal segment that is needed to build what is in memory again; None with nothing in memory."""
+        owed = self._recall is not None and self._recall.owed > 0
+        self._owed_since = None if not owed else self.segment if self._owed_since is None else self._owed_since
+        firsts = [run.first_segment for run in self.runs.values()]
+        return min(firsts if self._owed_since is None else [*firsts, self._owed_since], default=None)
 
     # ------------------------------------------------------------ answers out
 
@@ -222,7 +180,7 @@ class Watch:
                 self._wider.settle(run, run.take_news())
                 self._wider.forget(run)
                 run.empty()
-            elif run.run.status in ("open", "waiting") and _key(run) not in self._broken:
+            elif run.run.status in OPEN and _key(run) not in self._broken:
                 self._guard(run, partial(self._settle, run))
 
     def _guard(self, run: LiveRun, judge: Callable[[], object]) -> None:
@@ -232,7 +190,7 @@ class Watch:
         except Exception:
             log.exception("run %s cannot be judged any more", run.run.trajectory_id)
             self._broken.add(_key(run))
-            heapq.heappush(self._due, (outlook(run.signs(), self.config.runs).due_ns, _key(run)))
+            self._due.set(_key(run), self._outlook(run).due_ns)
             if self._metrics is not None:
                 self._metrics.inc("trailhound_dead_letters_total", reason="run")
 
@@ -240,15 +198,16 @@ class Watch:
         news = run.take_news()
         for other in self._verdicts.settle(run, news):
             self._judge_again(other)
-        view = outlook(run.signs(), self.config.runs)
-        run.run.status, run.run.status_reason = view.status, view.reason
+        view = self._outlook(run)
+        run.run.status, run.run.status_reason, run.due_ns = view.status, view.reason, view.due_ns
         run.settle()
         self._wider.settle(run, news)
-        heapq.heappush(self._due, (view.due_ns, _key(run)))
+        self._due.set(_key(run), view.due_ns)
+        self._leaving.settled(_key(run), view, run)
 
     def _judge_again(self, run: LiveRun) -> None:
         """What one run showed changed a verdict in another, which may have ended."""
-        (run.settle if run.run.status in ("open", "waiting") else run.close)()
+        (run.settle if run.run.status in OPEN else run.close)()
         self._dirty[_key(run)] = run
 
     def changes(self) -> Changes:
@@ -260,8 +219,15 @@ class Watch:
             changes.findings += self._told.news(key, run.findings)
         for scope_key, findings in self._wider.take_findings():
             changes.findings += self._told.news(scope_key, findings)
-        self._dirty = {}
+        changes.resting = self._leaving.take_resting()
+        self._dirty.clear()
+        self._broken.intersection_update(self.runs)
         return changes
+
+    @property
+    def parked(self) -> int:
+        """How many runs that are not over are in the store alone."""
+        return 0 if self._parked is None else len(self._parked)
 
     def trajectories(self) -> list[Trajectory]:
         """Every run in memory, in order of start."""
@@ -276,8 +242,3 @@ class Watch:
 
 def _key(run: LiveRun) -> Key:
     return (run.run.tenant, run.run.trajectory_id)
-
-
-def _parents_first(steps: Iterable[Step]) -> list[Step]:
-    """In order of start, the longer first: then nothing that was built has to be undone when a parent comes."""
-    return sorted(steps, key=lambda step: (step.start_ns, -step.end_ns))

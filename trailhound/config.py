@@ -109,6 +109,19 @@ class Runs(Section):
         900.0, description="a run without an ended root is unfinished after this long without a span"
     )
     waiting: Duration = Field(86400.0, description="the same for a run that waits for a person")
+    learn_idle: bool = Field(
+        False,
+        description="learn from an agent's completed runs how long they pause, and call its runs idle after four times that (at least 30 s, at most `idle`)",
+    )
+    max_steps: int = Field(
+        100_000,
+        gt=0,
+        description="spans of one run that are judged; it is closed with the reason `step_limit` then, and further ones are stored only",
+    )
+    memory: Size = Field(
+        512 * 2**20,
+        description="about how much memory runs may take; above it those longest without a span are closed with the reason `memory` and come back from the store with their next span",
+    )
     task: list[str] = Field(["agent.task", "gen_ai.task.name"], description="attributes that name the task of a run")
     join: list[Literal["call_id", "link", "transport"]] = Field(
         ["call_id", "link", "transport"],

@@ -7,6 +7,26 @@ from typing import NamedTuple
 from trailhound.config import Runs
 from trailhound.model import RunStatus
 
+REASONS = {
+    "running": "open: spans come, and its root has not ended",
+    "grace": "open: its root has ended, and stragglers are waited for (`runs.grace`)",
+    "late_span": "open: it was over, and a span of it came late",
+    "paused": "waiting: a call or the agent itself waits for a person (`runs.waiting`)",
+    "root_ended": "completed: its root ended well",
+    "root_error": "failed: its root ended in error, or without an answer after a model call that failed",
+    "idle": "unfinished: no end of its root, and no span for `runs.idle`",
+    "waiting_timeout": "unfinished: nobody took up what it waited for, for `runs.waiting`",
+    "step_limit": "unfinished: it has reached `runs.max_steps`; further spans are stored and not judged",
+    "memory": "unfinished: it was the one longest without a span when open runs took more than `runs.memory`; a later span brings it back",
+    "end_of_input": "unfinished: `trailhound check` has read all there is",
+    "joined": "its traces turned out to be part of another run; it is shown no more",
+    "lost": "it was to come back from the store, and its spans are not there any more (retention)",
+}
+"""Every reason a run can have for its status, as in `status_reason`, `trailhound_trajectories_closed_total` and the log."""
+OPEN = frozenset({"open", "waiting"})
+OUR_DOING = frozenset({"step_limit", "memory"})
+"""Reasons that say nothing of the agent: the run may well go on."""
+
 
 class Signs(NamedTuple):
     """What the spans of a run say about its life."""
@@ -16,6 +36,8 @@ class Signs(NamedTuple):
     paused: bool
     """A call or the agent itself waits for a person, and nothing has taken it up."""
     last_received_ns: int
+    full: bool = False
+    """It has as many steps as a run may have."""
 
 
 class Outlook(NamedTuple):
@@ -28,15 +50,17 @@ class Outlook(NamedTuple):
     then_reason: str
 
 
-def outlook(signs: Signs, runs: Runs) -> Outlook:
-    """The state now (`open` or `waiting`) and the state that time alone leads to."""
+def outlook(signs: Signs, runs: Runs, idle_s: float | None = None) -> Outlook:
+    """The state now (`open` or `waiting`) and the state that time alone leads to; `idle_s` in place of `runs.idle`."""
     last = signs.last_received_ns
+    if signs.full:
+        return Outlook("open", "running", last, "unfinished", "step_limit")
     if signs.paused:
         return Outlook("waiting", "paused", last + _ns(runs.waiting), "unfinished", "waiting_timeout")
     if signs.root_ended:
         ended: tuple[RunStatus, str] = ("failed", "root_error") if signs.root_failed else ("completed", "root_ended")
         return Outlook("open", "grace", last + _ns(runs.grace), *ended)
-    return Outlook("open", "running", last + _ns(runs.idle), "unfinished", "idle")
+    return Outlook("open", "running", last + _ns(runs.idle if idle_s is None else idle_s), "unfinished", "idle")
 
 
 def _ns(seconds: float) -> int:

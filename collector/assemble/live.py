@@ -16,6 +16,9 @@ from trailhound.collector.assemble.totals import RunningTotals
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 
+RUN_BYTES, STEP_BYTES, CONTENT_FACTOR = 9000, 4000, 2
+"""Memory of a run, of each of its steps, and of each byte of their content (measured by tests/bench/bench_open_runs.py)."""
+
 
 @dataclass(slots=True)
 class News:
@@ -43,8 +46,16 @@ class LiveRun:
     def __init__(self, run: Run, rules: RuleSet) -> None:
         self.run = run
         self.findings: list[Finding] = []
-        self.first_segment = self.last_segment = 0
-        """Journal segments of its first and last record; the low-water mark needs them."""
+        self.first_segment = 0
+        """Journal segment of its first record; the low-water mark needs it."""
+        self.since_ns = self.touched_ns = self.longest_pause_ns = 0
+        """Since when it is in memory, when a record last touched it, and the longest time between two that did."""
+        self.due_ns = 0
+        """When its time is up if nothing comes, as of the last look."""
+        self.full = False
+        """It has as many spans as a run may have."""
+        self.late = False
+        """It was over, and is open again because a span came late."""
         self._rules = rules
         self._come: dict[int, Step] = {}
         self._gone: dict[int, Step] = {}
@@ -60,6 +71,7 @@ class LiveRun:
         self._totals = RunningTotals()
         self._judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
         self._pauses = Pauses()
+        self.spans = self._content_bytes = 0
 
     # ------------------------------------------------------------ steps in
 
@@ -79,6 +91,8 @@ class LiveRun:
             if len(self._trees) == 1:
                 self._share()
             tree = self._trees[step.trace_id] = Tree(joined=self._agents.shared)
+        self.spans += 1
+        self._content_bytes += step.size
         tree.lineage.add(step)
         placed = self._agents.enter(tree.lineage, step)
         if placed is not None:
@@ -204,6 +218,7 @@ class LiveRun:
             root_failed=root is not None and self._header.failed,
             paused=self._pauses.paused(root),
             last_received_ns=self._header.last_received_ns,
+            full=self.full,
         )
 
     def _asks(self, root: Step) -> bool:
@@ -217,6 +232,11 @@ class LiveRun:
     @property
     def has_steps(self) -> bool:
         return bool(self._trees)
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory it takes."""
+        return RUN_BYTES + self.spans * STEP_BYTES + CONTENT_FACTOR * self._content_bytes
 
     def take_news(self) -> News:
         """What changed since the last call."""
@@ -247,8 +267,7 @@ class LiveRun:
 
     def _write_header(self) -> None:
         self._header.write(self.run)
-        spans = sum(len(tree.lineage.steps) for tree in self._trees.values())
-        self.run.totals = self._totals.read(spans + len(self._calls.synthetic))
+        self.run.totals = self._totals.read(self.spans + len(self._calls.synthetic))
 
     def steps(self) -> list[Step]:
         """All steps in order, synthetic calls included."""

@@ -75,6 +75,16 @@ class Places:
                     changed += trace.move(home)
         return changed
 
+    def whole(self, run: LiveRun) -> bool:
+        """Whether each trace of the run is in no other run."""
+        traces = (self._traces.get((run.run.tenant, trace_id)) for trace_id in run.run.trace_ids)
+        return all(trace is not None and not trace.divided for trace in traces)
+
+    def loose_calls(self, run: LiveRun) -> tuple[tuple[str, str], ...]:
+        """(service, call id) of the run's calls of which another trace may have the other end."""
+        keys = [(run.run.tenant, trace_id) for trace_id in run.run.trace_ids]
+        return tuple(sorted({call for key in keys for call in self._stitcher.loose_calls(key)}))
+
     def forget(self, run: LiveRun, alive: Callable[[LiveRun], bool]) -> None:
         """A run leaves memory, and with it those of its traces that have no other run alive."""
         for trace_id in run.run.trace_ids:

@@ -180,6 +180,11 @@ class Stitcher:
         """The joins that a trace has part in."""
         return list(self._neighbours.get(trace, ()))
 
+    def loose_calls(self, trace: TraceKey) -> list[tuple[str, str]]:
+        """(service, call id) of the trace's calls of which it has one end only."""
+        local = self._local.get(trace)
+        return [(source[2], source[3]) for source in local.open(trace[0])] if local is not None else []
+
     def forget(self, trace: TraceKey) -> None:
         """The trace leaves memory, and with it every join that it has part in."""
         local = self._local.pop(trace, None)

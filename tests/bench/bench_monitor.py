@@ -19,6 +19,7 @@ from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, JournalWriter
+from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.store.memory import MemoryStore
 from trailhound.collector.storing import Storing
@@ -46,7 +47,8 @@ def monitor(config: Config) -> tuple[Pump, Storing]:
     )  # fmt: skip
     storing = Storing(
         config, lambda: store, pump, cursor,
-        backlog=backlog, unsaved=unsaved, closed=closed, tally=tally, metrics=metrics, clock=clock,
+        backlog=backlog, unsaved=unsaved, closed=closed, parked=Ledger(config.data_dir, 0), tally=tally,
+        metrics=metrics, clock=clock,
     )  # fmt: skip
     return pump, storing
 

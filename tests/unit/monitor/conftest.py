@@ -14,7 +14,9 @@ from trailhound.clock import ManualClock
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import JournalReader, JournalWriter, load_cursor
+from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.recall import Recall
 from trailhound.collector.store import Store
@@ -23,7 +25,7 @@ from trailhound.collector.storing import Storing, cursor_path
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved
-from trailhound.collector.watch import Stored, Watch
+from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.metrics import Metrics
 from trailhound.testing_traffic import CONFIG
@@ -42,7 +44,8 @@ class Life:
         self.backlog, self.unsaved = Backlog(), Unsaved()
         self.closed = ClosedTraces(config.data_dir, cursor.low_water)
         self.recall = Recall(self.closed, lambda: world.store, lambda: self.pump.pending_segments())
-        self.watch = Watch(config, metrics=self.metrics, recall=self.recall)
+        self.parked = Ledger(config.data_dir, cursor.low_water)
+        self.watch = Watch(config, metrics=self.metrics, recall=self.recall, parked=self.parked)
         self.listener = Exposition(self.metrics, ["loop"], 3_000_000_000)
         self.attempts = Attempts(config.data_dir / "attempt")
         self.pump = Pump(
@@ -52,7 +55,7 @@ class Life:
         )  # fmt: skip
         self.storing = Storing(
             config, lambda: world.store, self.pump, cursor, backlog=self.backlog, unsaved=self.unsaved,
-            closed=self.closed, tally=self.tally, metrics=self.metrics, clock=clock,
+            closed=self.closed, parked=self.parked, tally=self.tally, metrics=self.metrics, clock=clock,
         )  # fmt: skip
 
     def turn_over(self) -> bool:

@@ -1,0 +1,194 @@
+"""From records to runs: decodes, reads what each span means, puts it into its run, and brings back what left memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from trailhound.collector.assemble.life import OPEN
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.places import Places
+from trailhound.collector.decode import Received, decode_logs, decode_traces
+from trailhound.collector.dialects import read, read_alone, read_log
+from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
+from trailhound.collector.parked import Heard, Parked
+from trailhound.collector.prices import prices_of
+from trailhound.config import Config
+from trailhound.model import Record, Step
+
+MAX_FULL = 100_000
+"""Traces of runs that reached their limit of steps, remembered at once; of others the store tells."""
+
+
+class Intake:
+    """Assembles; judges nothing.
+
+    `touch` is told the runs that a record changed, `renew` every run that changed because of what is restored;
+    `bring_back` is given what was recalled, and calls `restore`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        places: Places,
+        recall: Recall | None,
+        parked: Parked | None,
+        *,
+        touch: Callable[[Iterable[LiveRun]], None],
+        renew: Callable[[LiveRun], None],
+        bring_back: Callable[[Stored], None],
+    ) -> None:
+        self.counts = Counts()
+        self.heard: dict[Key, list[Heard]] = {}
+        """By (tenant, trace id): what log records said, where runs may be parked."""
+        self._config, self._places, self._recall, self._parked = config, places, recall, parked
+        self._touch, self._renew, self._bring_back = touch, renew, bring_back
+        self._prices = prices_of(config.prices.file)
+        self._full: dict[Key, None] = {}
+        """Traces of runs that have as many steps as a run may have."""
+
+    def feed(self, record: Record) -> Fed:
+        """Take one acknowledged request."""
+        fed = Fed()
+        if record.signal == "logs":
+            self._overhear(record)
+            return fed
+        decoded = decode_traces(record)
+        fed.rejected = decoded.rejected
+        self.counts.rejected += decoded.rejected
+        self.counts.received += len(decoded.spans) + len(decoded.rejected)
+        for pairs in self._read(decoded.spans):
+            self._take_all(fed, pairs)
+        self.counts.duplicate += fed.duplicate
+        self.counts.stored += len(fed.new)
+        return fed
+
+    def _read(self, spans: list[Received]) -> Iterable[list[tuple[Received, Step]]]:
+        """The spans with their steps, by trace."""
+        traces: dict[str, list[tuple[Received, Step]]] = {}
+        task, priced = self._config.runs.task, self._prices.priced
+        for received in spans:
+            step = priced(read(received.span, task))
+            step.size = len(received.raw)
+            pairs = traces.get(step.trace_id)
+            if pairs is None:
+                traces[step.trace_id] = [(received, step)]
+            else:
+                pairs.append((received, step))
+        return traces.values()
+
+    def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
+        """Assemble the spans of one trace: all new ones at once, then those known already."""
+        if not self._open(pairs[0][1]):
+            fed.new += pairs
+            self.counts.unjudged += len(pairs)
+            return
+        new: dict[str, Step] = {}
+        others = []
+        for pair in pairs:
+            step = pair[1]
+            if step.span_id in new or self._places.known(step) is not None:
+                others.append(pair)
+            else:
+                new[step.span_id] = step
+                fed.new.append(pair)
+        if new:
+            self._take_new(list(new.values()))
+        for pair in others:
+            self._take_known(fed, *pair)
+
+    def _take_new(self, steps: list[Step]) -> None:
+        judged = self._allowed(steps)
+        self.counts.unjudged += len(steps) - len(judged)
+        changed = self._place(judged)
+        if any(run.late for run in changed):
+            self.counts.late += len(steps)
+        self._touch(changed)
+
+    def _take_known(self, fed: Fed, received: Received, step: Step) -> None:
+        """A report of a known span takes its place when it ends later: the first may have come before the end."""
+        known = self._places.known(step)
+        fed.duplicate += 1
+        if known is not None and step.end_ns > known[1].end_ns:
+            fed.replaced.append((received, step))
+            self._touch(self._places.replace(step))
+
+    def _allowed(self, steps: list[Step]) -> list[Step]:
+        """Those of the new steps of a trace that its run may still have."""
+        trace = (steps[0].tenant, steps[0].trace_id)
+        if trace in self._full:
+            return []
+        return steps[: max(0, self._config.runs.max_steps - self._places.open(*trace).main.spans)]
+
+    def _place(self, steps: list[Step]) -> list[LiveRun]:
+        """Put new steps of one trace into their run. Returns the runs that changed."""
+        changed = self._places.add(_parents_first(steps)) if steps else []
+        for run in changed:
+            run.late |= run.run.status not in OPEN
+            if run.spans >= self._config.runs.max_steps:
+                run.full = True
+                self._full.update(((step.tenant, step.trace_id), None) for step in run.steps())
+        return changed
+
+    def _overhear(self, record: Record) -> None:
+        """Join log records with the spans that they belong to."""
+        for entry in decode_logs(record):
+            said, alone = read_log(entry), read_alone(entry, self._config.runs.task)
+            if (step := said or alone) is not None:
+                self._prices.priced(step)
+                self._hear(said, alone)
+
+    def _hear(self, said: Step | None, alone: Step | None) -> None:
+        step = said or alone
+        assert step is not None
+        if not self._open(step) or (step.tenant, step.trace_id) in self._full:
+            return
+        if self._parked is not None:
+            self.heard.setdefault((step.tenant, step.trace_id), []).append((said, alone))
+        known = self._places.known(step) is not None
+        self._touch(self._places.hear(said) if said else [] if known else self._place(self._allowed([step])))
+
+    def _open(self, step: Step) -> bool:
+        """Open the step's trace, and bring back what has left memory and belongs to it; False for one that is full."""
+        key = (step.tenant, step.trace_id)
+        if self._parked is not None and self._recall is not None:
+            for entry in self._parked.met(step):
+                if (stored := self._recall.parked(entry)) is not None:
+                    self._bring_back(stored)
+        if key in self._places:
+            return True
+        stored = self._recall(*key) if self._recall is not None else None
+        if stored is not None and stored.full:
+            self._note_full(key)
+            return False
+        self._places.open(*key)
+        if stored is not None:
+            self._bring_back(stored)
+        return True
+
+    def _note_full(self, trace: Key) -> None:
+        self._full[trace] = None
+        if len(self._full) > MAX_FULL:
+            del self._full[next(iter(self._full))]
+
+    def restore(self, stored: Stored, segment: int) -> None:
+        """Take what came long ago: it is counted nowhere. A parked run is back since the journal's `segment`."""
+        if stored.parked is not None and self._parked is not None:
+            self._parked.take(stored.parked, segment)
+        traces: dict[Key, dict[str, Step]] = {}
+        for span in stored.spans:
+            step = self._prices.priced(read(span, self._config.runs.task))
+            step.size = sum(len(v) for v in span.attributes.values() if isinstance(v, str))
+            traces.setdefault((step.tenant, step.trace_id), {}).setdefault(step.span_id, step)
+        for trace, steps in traces.items():
+            self._places.open(*trace)
+            new = [step for step in steps.values() if self._places.known(step) is None]
+            for run in self._place(self._allowed(new)) if new else ():
+                run.late |= stored.parked is None
+                self._renew(run)
+        for said, alone in stored.heard:
+            self._hear(said, alone)
+
+
+def _parents_first(steps: Iterable[Step]) -> list[Step]:
+    """In order of start, the longer first: then nothing that was built has to be undone when a parent comes."""
+    return sorted(steps, key=lambda step: (step.start_ns, -step.end_ns))

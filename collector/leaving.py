@@ -1,0 +1,143 @@
+"""How runs leave memory: parked while they are not over, forgotten some time after they are."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+
+from trailhound.collector.assemble.deadlines import Deadlines
+from trailhound.collector.assemble.life import OPEN, Outlook
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.places import Places
+from trailhound.collector.assemble.room import Room
+from trailhound.collector.assemble.scopes import WiderScopes
+from trailhound.collector.assemble.verdicts import Verdicts
+from trailhound.collector.exchange import Key
+from trailhound.collector.parked import Heard, Parked, ParkedRun
+from trailhound.collector.told import Told
+
+LINGER_NS = 60_000_000_000
+"""How long a run that is closed, or quiet, stays in memory: a span a little late finds it there, and the store gets time
+to take all that came before."""
+AGAIN_NS = 1_000_000_000
+"""A run whose latest state has not been told yet is looked at again after this time."""
+
+
+@dataclass
+class Held:
+    """Everything that knows of the runs in memory."""
+
+    runs: MutableMapping[Key, LiveRun]
+    changed: MutableMapping[Key, LiveRun]
+    """Those of the runs whose latest state was not told yet."""
+    places: Places
+    wider: WiderScopes
+    verdicts: Verdicts
+    told: Told
+    heard: dict[Key, list[Heard]]
+    """By (tenant, trace id): what log records said."""
+
+
+class Leaving:
+    """Decides nothing about how a run ends: only that it need not be in memory any more.
+
+    `parked` is where runs go that are not over; without it they stay. A run is told once more before it is parked.
+    """
+
+    def __init__(self, held: Held, room: Room, parked: Parked | None, idle_s: float) -> None:
+        self._held, self._room, self._parked = held, room, parked
+        self._idle_ns = int(idle_s * 1e9)
+        self._quiet, self._over = Deadlines(), Deadlines()
+        self._resting: dict[Key, LiveRun] = {}
+        self._rested: set[Key] = set()
+
+    def touched(self, key: Key, run: LiveRun) -> None:
+        """A record touched the run."""
+        self._room.touch(key, run.weight)
+        self._rested.discard(key)
+        self._resting.pop(key, None)
+
+    def settled(self, key: Key, view: Outlook, run: LiveRun) -> None:
+        """The run is open or waiting, and was judged."""
+        if self._parked is not None:
+            self._quiet.set(key, run.touched_ns + LINGER_NS)
+
+    def closed(self, key: Key, now_ns: int) -> None:
+        self._over.set(key, now_ns + LINGER_NS)
+
+    def hurry(self, key: Key, now_ns: int) -> None:
+        """The run's room is needed: let it go as soon as its state is told."""
+        self._room.forget(key)
+        run = self._held.runs.get(key)
+        if run is not None and run.run.status in OPEN:
+            self._quiet.set(key, now_ns)
+        else:
+            self._over.set(key, now_ns)
+
+    def take_resting(self) -> list[LiveRun]:
+        """Runs that are about to be parked: whoever keeps headers must have theirs."""
+        resting, self._resting = self._resting, {}
+        self._rested |= resting.keys()
+        return list(resting.values())
+
+    def advance(self, now_ns: int) -> None:
+        """Let go of whatever may go at `now_ns`."""
+        for key in self._quiet.due(now_ns):
+            self._rest(key, now_ns)
+        for key in self._over.due(now_ns):
+            self._forget(key, now_ns)
+
+    def _forget(self, key: Key, now_ns: int) -> None:
+        run = self._held.runs.get(key)
+        if run is None or run.run.status in OPEN:
+            return
+        if key in self._held.changed:
+            self._over.set(key, now_ns + 1)
+        else:
+            self.let_go(key, run)
+
+    def _rest(self, key: Key, now_ns: int) -> None:
+        run = self._held.runs.get(key)
+        if run is None or not self._may_rest(run, now_ns):
+            return
+        if key in self._rested and key not in self._held.changed:
+            self._park(key, run)
+        else:
+            self._resting[key] = run
+            self._quiet.set(key, now_ns + AGAIN_NS)
+
+    def _may_rest(self, run: LiveRun, now_ns: int) -> bool:
+        """A waiting run, or an open one that has held the journal for longer than a run that stopped would."""
+        if self._parked is None:
+            return False
+        waiting, open_long = run.run.status == "waiting", now_ns - run.since_ns >= self._idle_ns
+        return (waiting or (run.run.status == "open" and open_long)) and self._held.places.whole(run)
+
+    def _park(self, key: Key, run: LiveRun) -> None:
+        assert self._parked is not None
+        heard = [h for trace_id in run.run.trace_ids for h in self._held.heard.get((run.run.tenant, trace_id), ())]
+        entry = ParkedRun(
+            run.run.tenant,
+            run.run.trajectory_id,
+            tuple(run.run.trace_ids),
+            self._held.places.loose_calls(run),
+            run.due_ns,
+            run.first_segment,
+            tuple(heard),
+        )
+        self._parked.add(entry)
+        self.let_go(key, run)
+
+    def let_go(self, key: Key, run: LiveRun) -> None:
+        """Forget everything about a run."""
+        held = self._held
+        del held.runs[key]
+        held.wider.forget(run)
+        held.verdicts.forget(run)
+        held.places.forget(run, lambda other: (other.run.tenant, other.run.trajectory_id) in held.runs)
+        held.told.forget(key)
+        for trace_id in run.run.trace_ids:
+            if (run.run.tenant, trace_id) not in held.places:
+                held.heard.pop((run.run.tenant, trace_id), None)
+        self._room.forget(key)
+        self._rested.discard(key)

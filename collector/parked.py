@@ -1,0 +1,98 @@
+"""Runs that are not over and have left memory: what brings each of them back, and when its time is up."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trailhound.model import Step
+
+RunKey = tuple[str, str]
+"""(tenant, trajectory id)"""
+Heard = tuple[Step | None, Step | None]
+"""What one log record said of a span, and the step that it is by itself."""
+Hook = tuple[str, ...]
+"""(`trace`, tenant, trace id) or (`call`, tenant, service, call id)"""
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedRun:
+    """What is kept of a parked run; its spans and findings are in the store."""
+
+    tenant: str
+    trajectory_id: str
+    trace_ids: tuple[str, ...]
+    calls: tuple[tuple[str, str], ...]
+    """(service, call id) of the calls with a loose end: another trace may take one up."""
+    due_ns: int
+    """When its time is up if nothing comes; Unix nanoseconds."""
+    first_segment: int
+    """Journal segment of its first record: a replay that begins later does not see the whole run."""
+    heard: tuple[Heard, ...] = ()
+    """What log records said of it, which the store does not keep."""
+
+    @property
+    def key(self) -> RunKey:
+        return (self.tenant, self.trajectory_id)
+
+    def hooks(self) -> Iterator[Hook]:
+        for trace_id in self.trace_ids:
+            yield ("trace", self.tenant, trace_id)
+        for service, call_id in self.calls:
+            yield ("call", self.tenant, service, call_id)
+
+
+class Parked:
+    """The parked runs, found by their traces, by the calls that they wait for, and by their time."""
+
+    def __init__(self) -> None:
+        self._runs: dict[RunKey, ParkedRun] = {}
+        self._hooks: dict[Hook, dict[RunKey, None]] = {}
+        self._due: list[tuple[int, RunKey]] = []
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def add(self, run: ParkedRun) -> None:
+        self._runs[run.key] = run
+        for hook in run.hooks():
+            self._hooks.setdefault(hook, {})[run.key] = None
+        heapq.heappush(self._due, (run.due_ns, run.key))
+
+    def take(self, run: ParkedRun, segment: int) -> None:
+        """The run is in memory again since the journal's `segment`."""
+        if self._runs.pop(run.key, None) is None:
+            return
+        for hook in run.hooks():
+            keys = self._hooks.get(hook, {})
+            keys.pop(run.key, None)
+            if not keys:
+                self._hooks.pop(hook, None)
+
+    def met(self, step: Step) -> list[ParkedRun]:
+        """The parked runs that a step belongs to or takes up: by its trace, by a link, by a tool call's id."""
+        if not self._runs:
+            return []
+        keys: dict[RunKey, None] = {}
+        for hook in _hooks_of(step):
+            keys.update(self._hooks.get(hook, {}))
+        return [self._runs[key] for key in keys]
+
+    def due(self, now_ns: int) -> Iterator[ParkedRun]:
+        """Runs whose time is up; each is given once."""
+        while self._due and self._due[0][0] <= now_ns:
+            due_ns, key = heapq.heappop(self._due)
+            run = self._runs.get(key)
+            if run is not None and run.due_ns == due_ns:
+                yield run
+
+
+def _hooks_of(step: Step) -> Iterator[Hook]:
+    yield ("trace", step.tenant, step.trace_id)
+    for link in step.links:
+        yield ("trace", step.tenant, link.trace_id)
+    own = (step.tool,) if step.tool is not None else ()
+    for call in (*own, *step.tool_requests, *step.tool_responses):
+        if call.call_id is not None:
+            yield ("call", step.tenant, step.service, call.call_id)
