@@ -199,8 +199,11 @@ class Watch:
         for other in self._verdicts.settle(run, news):
             self._judge_again(other)
         view = self._outlook(run)
-        run.run.status, run.run.status_reason, run.due_ns = view.status, view.reason, view.due_ns
+        run.run.status, run.run.status_reason = view.status, view.reason
         run.settle()
+        if self.config.runs.learn_idle:  # by agent, whose name may have become known just now
+            view = self._outlook(run)
+        run.due_ns = view.due_ns
         self._wider.settle(run, news)
         self._due.set(_key(run), view.due_ns)
         self._leaving.settled(_key(run), view, run)

@@ -9,6 +9,9 @@ from trailhound.clock import rfc3339
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, ref
 from trailhound.model import Run, Step
 
+OUR_DOING = frozenset({"memory", "step_limit"})
+"""Reasons for which Trailhound closed the run: nothing says that it stopped."""
+
 
 @dataclass(slots=True)
 class Last(State):
@@ -22,6 +25,7 @@ class Unfinished(Evaluator[RuleSettings, Last]):
     Said when a run's time is up (`runs.idle`) and no end of its root has arrived: the process died, was killed, or the
     agent gave up without telling. The evidence is the last call that was seen. A run that waits for a person is not
     unfinished, nor is one whose root ended in error (its status is `failed`) or without an answer (`completed`).
+    Nothing is said of a run that Trailhound itself closed, for its steps or for memory (`runs.max_steps`, `runs.memory`).
     The finding goes away when the end arrives after all.
     """
 
@@ -34,7 +38,7 @@ class Unfinished(Evaluator[RuleSettings, Last]):
         state.call = f"{step.kind} {step.name}"[:120]
 
     def conclude(self, state: Last, run: Run) -> Iterable[Draft]:
-        if run.status != "unfinished":
+        if run.status != "unfinished" or run.status_reason in OUR_DOING:
             return
         seen = rfc3339(run.ended_ns) if run.ended_ns else "never"
         yield Draft(

@@ -309,7 +309,7 @@ class Run:
     trace_ids: list[str]
     status: RunStatus = "open"
     status_reason: str = ""
-    """Why it has this status: `root_ended`, `root_error`, `idle`, `end_of_input`, `paused`, ..."""
+    """Why it has this status: `root_ended`, `idle`, ...; `collector.assemble.life.REASONS` lists all."""
     agent: str | None = None
     agents: list[str] = field(default_factory=list)
     session_id: str | None = None

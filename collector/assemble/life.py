@@ -24,8 +24,6 @@ REASONS = {
 }
 """Every reason a run can have for its status, as in `status_reason`, `trailhound_trajectories_closed_total` and the log."""
 OPEN = frozenset({"open", "waiting"})
-OUR_DOING = frozenset({"step_limit", "memory"})
-"""Reasons that say nothing of the agent: the run may well go on."""
 
 
 class Signs(NamedTuple):
