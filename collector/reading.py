@@ -124,6 +124,8 @@ class Reading:
         spans = store.load_spans(run.tenant, run.trace_ids)
         made = [t for t in rebuild(self._config, spans) if t.run.trajectory_id == run.trajectory_id]
         findings = self._findings_of([run]).get(RUNS.key(run), [])
+        if made:
+            run.joins = made[0].run.joins
         return Trajectory(run, made[0].steps if made else [], findings)
 
     def finding(self, finding_id: str) -> Document | None:

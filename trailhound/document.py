@@ -24,6 +24,10 @@ def trajectory_document(trajectory: Trajectory, *, steps: bool = True) -> dict[s
     """The JSON object of one run; `steps=False` leaves the steps out, as lists do."""
     document = run_document(trajectory.run)
     if steps:
+        document["joins"] = [
+            {"kind": j.kind, "first": j.first, "second": j.second, "evidence": text(j.evidence)}
+            for j in trajectory.run.joins
+        ]
         document["steps"] = [step_document(index, step) for index, step in enumerate(trajectory.steps)]
     document["totals"] = totals_document(trajectory.run.totals)
     document["findings"] = [finding_document(finding) for finding in trajectory.findings]

@@ -299,6 +299,19 @@ class Totals:
     unpriced_calls: int = 0
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Joined:
+    """Why two traces are one run."""
+
+    kind: str
+    """`call_id`, `link` or `transport`, as in the setting `runs.join`."""
+    first: str
+    """Trace id of the one that asked for the call, was linked to, or made the call that the other served."""
+    second: str
+    evidence: str
+    """The call id, or the id of the span that links or serves."""
+
+
 @dataclass(slots=True)
 class Run:
     """The header of a trajectory: what a rule may know of the run besides its steps."""
@@ -323,6 +336,8 @@ class Run:
     waited_ns: int = 0
     """Time between its start and its end that it waited for a person: not counted as its duration."""
     dialects: list[str] = field(default_factory=list)
+    joins: tuple[Joined, ...] = ()
+    """What makes its traces one run; not kept in the row, as its spans tell it again."""
     input: Any = None
     output: Any = None
     totals: Totals = field(default_factory=Totals)

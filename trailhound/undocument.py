@@ -10,7 +10,19 @@ from typing import Any
 
 from trailhound.canonical import digest
 from trailhound.errors import Invalid
-from trailhound.model import ApprovalVerdict, Failure, Finding, Model, Run, Step, ToolCall, Totals, Trajectory, Usage
+from trailhound.model import (
+    ApprovalVerdict,
+    Failure,
+    Finding,
+    Joined,
+    Model,
+    Run,
+    Step,
+    ToolCall,
+    Totals,
+    Trajectory,
+    Usage,
+)
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
 _CONTAINERS = frozenset({"agent"})
@@ -86,6 +98,7 @@ def _run(document: dict[str, Any]) -> Run:
         started_ns=started,
         ended_ns=_ended(document, started),
         dialects=list(document.get("dialects") or []),
+        joins=tuple(Joined(j["kind"], j["first"], j["second"], j["evidence"]) for j in document.get("joins") or ()),
         input=document.get("input"),
         output=document.get("output"),
         totals=_totals(document["totals"]),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.stitch import Stitcher, TraceKey
 from trailhound.collector.assemble.traces import TraceRuns, together
-from trailhound.model import Step
+from trailhound.model import Joined, Step
 
 NewRun = Callable[[str, str, str], LiveRun]
 """(tenant, trajectory id, trace id) -> a run."""
@@ -73,7 +73,14 @@ class Places:
                 home = min(group, key=lambda trace: (trace.start_ns, trace.trace_id)).home
                 for trace in group:
                     changed += trace.move(home)
+                home.run.joins = self._joins(group)
         return changed
+
+    def _joins(self, group: list[TraceRuns]) -> tuple[Joined, ...]:
+        """The evidence that the traces of a group are one run."""
+        keys = {trace.key for trace in group}
+        joins = {join for key in keys for join in self._stitcher.joins(key) if {join.first, join.second} <= keys}
+        return tuple(sorted(Joined(j.kind, j.first[1], j.second[1], j.evidence) for j in joins))
 
     def whole(self, run: LiveRun) -> bool:
         """Whether each trace of the run is in no other run."""

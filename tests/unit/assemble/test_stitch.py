@@ -11,6 +11,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
+from trailhound.document import trajectory_document
 from trailhound.model import Record
 from trailhound.testing import START_NS, any_value
 from trailhound.testing_traffic import request_of
@@ -88,6 +89,29 @@ def test_the_joined_run_reads_as_one() -> None:
     assert trajectory.run.totals.tool_calls == 2
     assert trajectory.run.output == "done"
     assert {s.scope_id for s in trajectory.steps} == {""}
+
+
+def test_a_joined_run_says_why() -> None:
+    tool_1 = tool(5, 60, "call-p", gen_ai_tool_call_result="done")
+    linked = span(6, 1, 70, {}, links=(5,))
+    everything = [*BARE, chat(4, 50, asks="call-p"), tool_1, linked]
+    for order in (everything, everything[::-1]):
+        watch = Watch(Config())
+        for one in order:
+            watch.feed(Record("traces", "default", request_of([one]), START_NS))
+            watch.changes()
+        watch.finish()
+        said = [
+            [
+                (j["kind"], int(j["first"], 16), int(j["second"], 16), j["evidence"])
+                for j in trajectory_document(t)["joins"]
+            ]
+            for t in watch.trajectories()
+        ]
+        assert said == [
+            [("call_id", 1, 2, "call-a"), ("call_id", 2, 3, "call-b")],
+            [("call_id", 4, 5, "call-p"), ("link", 5, 6, f"{601:016x}")],
+        ]
 
 
 def test_the_next_question_of_a_conversation_is_a_run_of_its_own() -> None:
@@ -192,3 +216,32 @@ def test_nothing_stays_of_traces_that_left_memory() -> None:
         watch.changes()
     assert not watch.runs
     assert len(watch._places._stitcher) == 0
+
+
+@pytest.mark.parametrize("field", ["session_id", "user_id"])
+def test_a_link_joins_no_two_sessions_users_or_tenants(field: str) -> None:
+    names: dict[str, Any] = {field: "one"}
+    ours, theirs = chat(1, 0, **names), chat(2, 2, number=2, parent=1, **(names | {field: "two"}))
+    root = span(2, 1, 2, {}, links=(1,))
+    for order in itertools.permutations([ours, theirs, root]):
+        assert runs(list(order)) == [[1], [2]]
+    watch = Watch(Config())
+    for tenant, one in (("a", chat(1, 0)), ("b", span(2, 1, 2, {}, links=(1,)))):
+        watch.feed(Record("traces", tenant, request_of([one]), START_NS))
+    watch.finish()
+    assert [len(t.run.trace_ids) for t in watch.trajectories()] == [1, 1]
+
+
+def test_orphans_belong_to_the_run_of_their_trace() -> None:
+    """Spans whose parents never come, as after a crash, are steps of the one run of their trace."""
+    orphans = [chat(1, at, number=n, parent=missing) for at, n, missing in ((1, 2, 50), (2, 3, 51), (3, 4, 3))]
+    for order in itertools.permutations(orphans):
+        assert runs(list(order)) == [[1]]
+
+
+def test_a_chain_of_links_is_one_run() -> None:
+    """AutoGen: a trace for each message, whose root links to the one that it answers."""
+    chain = [chat(1, 0), *[span(n, 1, n, {"gen_ai.agent.name": f"a{n % 3}"}, links=(n - 1,)) for n in range(2, 19)]]
+    assert runs(chain) == [list(range(1, 19))]
+    assert runs(chain[::-1]) == [list(range(1, 19))]
+    assert runs(chain, join=["call_id"]) == [[n] for n in range(1, 19)]

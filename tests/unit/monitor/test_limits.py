@@ -102,7 +102,9 @@ def test_over_the_memory_cap_the_oldest_idle_runs_are_closed_and_come_back(tmp_p
     assert len(closed) == life.value("trailhound_trajectories_closed_total", reason="memory")
     assert len(closed) >= 25
     assert not [f for f in world.store.list_findings(ALL) if f.rule == "unfinished"]
-    assert max(run.started_ns for run in closed) <= min(run.started_ns for run in runs_of(world) if run.status == "open")
+    assert max(run.started_ns for run in closed) <= min(
+        run.started_ns for run in runs_of(world) if run.status == "open"
+    )
     if restart:
         life = world.live()
         work_off(life)
