@@ -23,7 +23,24 @@ def messages(entries: Iterable[tuple[Place, Any]]) -> list[Json]:
             _content(message, rest, value)
         elif head in ("role", "content", "finish_reason", "tool_call_id", "name"):
             message[head] = value
-    return [_finish(found[index]) for index in sorted(found)]
+    made = [_finish(found[index]) for index in sorted(found)]
+    _answer_in_order(made)
+    return made
+
+
+def _answer_in_order(messages: list[Json]) -> None:
+    """Tool messages without an id answer the calls of the assistant's message before them, in order.
+
+    Chat APIs ask for one answer to each call; the LiteLLM and Haystack instrumentors of OpenInference leave the ids out.
+    """
+    open_calls: list[Any] = []
+    for message in messages:
+        if message.get("tool_calls"):
+            open_calls = [call.get("id") for call in message["tool_calls"]]
+        elif message.get("role") == "tool" and open_calls:
+            answered = message.setdefault("tool_call_id", open_calls[0])
+            if answered in open_calls:
+                open_calls.remove(answered)
 
 
 def _tool_call(message: Json, path: str, value: Any) -> None:

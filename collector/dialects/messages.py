@@ -83,6 +83,12 @@ def _parts(talk: Conversation, message: Json, parts: list[Any], said: bool) -> N
             texts += reader.texts
     if said and message.get("finish_reason").__class__ is str:
         talk.finish_reasons.append(message["finish_reason"])
+    if "tool_call_id" in message and message.get("role") == "tool":  # LiteLLM leaves the id outside the parts
+        talk.responses.append(ToolCall("", text(message["tool_call_id"]), None, plain("\n".join(texts))))
+        return
+    if said and message.get("tool_calls").__class__ is list:
+        for call in message["tool_calls"]:
+            _Reader(talk, said).call(call)
     if texts:
         talk.close(message.get("role"), "\n".join(texts), said)
 

@@ -7,6 +7,7 @@ hand-over as a TOOL span, and an agent's trace as an AGENT span with nothing in 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from trailhound.canonical import parse_json
@@ -23,6 +24,8 @@ from trailhound.collector.dialects.base import (
     Dialect,
     Seen,
 )
+from trailhound.collector.dialects.coerce import whole
+from trailhound.collector.dialects.toolcalls import unwrap_python
 from trailhound.model import Step
 
 SCOPE = "openinference.instrumentation."
@@ -47,6 +50,11 @@ _TOOLLESS = frozenset(
 """Instrumentors of model clients, and of frameworks whose tools get no span of their own name."""
 
 
+_USAGE, _USAGE_LENGTH = "CompletionUsage(", 1000
+_DETAIL = re.compile(r"\b(cached|reasoning)_tokens=(\d+)")
+"""In the repr of a model of the openai package."""
+
+
 def records_tools(scope: str) -> bool:
     name = scope.removeprefix(SCOPE)
     return name != scope and name not in _TOOLLESS
@@ -55,11 +63,13 @@ def records_tools(scope: str) -> bool:
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         _hand_over(step, seen)
+        unwrap_python(step)
         langchain.unwrap_result(step)
     elif step.kind == "agent":
         _agent(step, seen)
     elif step.kind == "llm":
         _tools(step, seen)
+        _provider_usage(step, seen.facts.get("output"))
         if step.instrumentation.endswith(".haystack"):
             _haystack(step, seen)
     if step.agent is None:
@@ -73,6 +83,18 @@ def _hand_over(step: Step, seen: Seen) -> None:
         step.input, step.output = seen.facts.get("input"), seen.facts.get("output")
 
 
+def _provider_usage(step: Step, output: Any) -> None:
+    """Cached and reasoning tokens out of the repr of OpenAI's usage, where the response was recorded as one."""
+    usage = step.usage
+    if usage is None or not isinstance(output, str) or (at := output.rfind(_USAGE)) < 0:
+        return
+    found = dict(_DETAIL.findall(output[at : at + _USAGE_LENGTH]))
+    if usage.cache_read_tokens is None:
+        usage.cache_read_tokens = whole(found.get("cached"))
+    if usage.reasoning_tokens is None:
+        usage.reasoning_tokens = whole(found.get("reasoning"))
+
+
 def _agent(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.agent is not None:
@@ -82,7 +104,7 @@ def _agent(step: Step, seen: Seen) -> None:
     if isinstance(node, str) or named is not None:
         step.agent = named or node
     elif "input" in facts or "output" in facts:
-        step.agent = step.name
+        step.agent = step.name.removesuffix(".run").removesuffix(".arun")
     else:
         step.kind = "other"
 

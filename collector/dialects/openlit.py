@@ -1,6 +1,18 @@
-"""OpenLIT: OTel GenAI with the cost on the span; a `gen_ai.tool.name` on a chat span is a call that the model asked for."""
+"""OpenLIT: OTel GenAI with the cost on the span; a `gen_ai.tool.name` on a chat span is a call that the model asked for.
 
-from trailhound.collector.dialects.base import Dialect
+openlit 1.4x over openai-agents: the framework's `task` and `turn` spans come as `invoke_agent` without a name.
+"""
+
+from __future__ import annotations
+
+from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.model import Step
+
+
+def refine(step: Step, seen: Seen) -> None:
+    if step.kind == "agent" and step.agent is None:
+        step.kind = "other"  # still a container: a turn of the agent around it
+
 
 DIALECT = Dialect(
     name="openlit",
@@ -8,4 +20,5 @@ DIALECT = Dialect(
     scopes=("openlit", "openlit."),
     keys=("openlit.", "gen_ai.agent.human_input"),
     fields={"cost": ("gen_ai.usage.cost",), "input": ("gen_ai.agent.human_input",)},
+    refine=refine,
 )

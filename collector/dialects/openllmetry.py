@@ -11,7 +11,7 @@ from typing import Any
 from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, HANDOFF, LLM, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import literal
-from trailhound.collector.dialects.toolcalls import tool_call
+from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
 from trailhound.model import Step
 
 _RECORDING = ("langchain", "openai_agents", "llamaindex")
@@ -43,6 +43,7 @@ def _tool(step: Step) -> None:
         call_id = kwargs.get("tool_call_id") if isinstance(kwargs, dict) else None
         made = tool_call(tool.name, tool.call_id or call_id, _inputs(given), tool.result)
         step.tool = made
+    unwrap_python(step)
     langchain.unwrap_result(step)
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from trailhound.canonical import canonical_json, parse_json
 from trailhound.collector.dialects.coerce import MAX_DEPTH, flat_enough
-from trailhound.model import ToolCall
+from trailhound.model import Step, ToolCall
 
 Json = dict[str, Any]
 
+_PYTHON = frozenset(("args", "kwargs", "sanitize_inputs_outputs"))
+"""OpenInference (LlamaIndex, smolagents), Traceloop's decorators; the last is an argument of smolagents' own."""
 _JSON_STARTS = ("{", "[", '"', " ", "\n")
 
 
@@ -48,6 +50,16 @@ def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None
         arguments = flat_enough(arguments)
         written = canonical_json(arguments)
     return ToolCall(name, call_id, arguments, result, hashlib.sha256(written).hexdigest())
+
+
+def unwrap_python(step: Step) -> None:
+    """Take the arguments out of `{"args": [], "kwargs": {..}}`: so instrumentors record a call of a Python function."""
+    tool = step.tool
+    given = tool.arguments if tool is not None else None
+    if tool is None or not isinstance(given, dict) or given.get("args") or not given.keys() <= _PYTHON:
+        return
+    if isinstance(given.get("kwargs"), dict):
+        step.tool = tool_call(tool.name, tool.call_id, given["kwargs"], tool.result)
 
 
 def plain(content: Any) -> Any:

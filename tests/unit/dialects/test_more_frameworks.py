@@ -41,7 +41,7 @@ TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund"}
         ("", "a", {"mastra.span.type": "mcp_tool_call"}, "tool", False),
         ("", "a", {"mastra.span.type": "workflow_run"}, "other", True),
         ("litellm", "litellm_request", {}, "llm", False),
-        ("litellm", "raw_gen_ai_request", CHAT, "other", False),
+        ("litellm", "raw_gen_ai_request", CHAT, "llm", False),
         ("litellm", "check", {"litellm.guardrail.name": "pii"}, "guardrail", False),
         ("livekit-agents", "agent_turn", {}, "other", True),
         ("livekit-agents", "llm_node", {}, "other", True),
