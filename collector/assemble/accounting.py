@@ -108,12 +108,20 @@ class Accounting:
             if above is None:
                 break
             told.append(above)
+            if above.kind == "tool":
+                marks &= _ROLLUP
             parent = above.parent_span_id
         return told
 
     def _marks_of(self, step: Step) -> int:
-        """The marks that this step, and what is known to be below it, puts on its ancestors."""
+        """The marks that this step, and what is known to be below it, puts on its ancestors.
+
+        A model call below a tool is the tool's own: a model span above that tool asked for the tool (Vercel's
+        LegacyOpenTelemetry nests it so) and does not wrap what the tool did.
+        """
         marks = self._below.get(step.span_id, 0)
+        if step.kind == "tool":
+            return marks & _ROLLUP
         if step.usage is not None and has_usage(step):
             marks |= _ROLLUP | (_USAGE if step.kind in MODEL_KINDS else 0)
         return marks | (_MODEL if step.kind in MODEL_KINDS else 0)
@@ -157,10 +165,12 @@ class Accounting:
             return not self._has_below(step, _USAGE)
         if self._has_below(step, _MODEL):
             return False
-        return not any(
-            a.kind in MODEL_KINDS and has_usage(a) and not self._has_below(a, _USAGE)
-            for a in self._lineage.ancestors(step)
-        )
+        for above in self._lineage.ancestors(step):
+            if above.kind == "tool":
+                return True
+            if above.kind in MODEL_KINDS and has_usage(above) and not self._has_below(above, _USAGE):
+                return False
+        return True
 
     def _is_transport(self, step: Step) -> bool:
         if step.tool is None:

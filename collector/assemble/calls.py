@@ -7,6 +7,7 @@ from typing import Protocol
 
 from trailhound.collector.assemble.facts import ToolFacts
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.dialects.approvals import MESSAGE
 from trailhound.model import Step, ToolCall
 
 TRANSFER = "transfer_to_"
@@ -34,6 +35,8 @@ class _Known:
     heard_in: Step | None = None
     """A log record that tells of it."""
     spans: tuple[Step, ...] = ()
+    allowed: bool = False
+    """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
 
 
 class Calls:
@@ -45,7 +48,7 @@ class Calls:
     notes what came; `settle` draws the conclusions, once for all that came together.
     """
 
-    __slots__ = ("_all", "_facts", "_hand_overs", "_known", "_new", "_recorded", "synthetic")
+    __slots__ = ("_all", "_allowed", "_facts", "_hand_overs", "_known", "_new", "_recorded", "synthetic")
 
     def __init__(self) -> None:
         self.synthetic: dict[str, Step] = {}
@@ -54,6 +57,8 @@ class Calls:
         """Ids of calls that something new was said of since the last `settle`."""
         self._all = False
         """Whether every request must be looked at again."""
+        self._allowed = False
+        """Whether any call was let through."""
         self._facts = ToolFacts()
         self._hand_overs = 0
         self._recorded = False
@@ -73,6 +78,8 @@ class Calls:
         kind = step.kind
         if kind == "llm" and (step.tool_requests or step.tool_responses):
             self._add_messages(step)
+        if step.approvals:
+            self._add_approvals(step)
         if kind == "tool" and step.tool is not None:
             self._add_span(step, step.tool, lineage, host)
         elif step.speaks_for_parent:
@@ -90,7 +97,7 @@ class Calls:
         new, self._new = sorted(self._new), set()
         for call_id in new:
             self._complete(self._known[call_id], host)
-        if not self._recorded or self._hand_overs or self.synthetic:
+        if not self._recorded or self._hand_overs or self._allowed or self.synthetic:
             if self._all or (self._hand_overs and any(_is_transfer(self._known[call_id]) for call_id in new)):
                 new = sorted(call_id for call_id, known in self._known.items() if known.asked or known.spans)
             self._synthesise(new, host)
@@ -183,13 +190,19 @@ class Calls:
                     known.given, known.given_to = call, step
                     self._new.add(call.call_id)
 
+    def _add_approvals(self, step: Step) -> None:
+        for said in step.approvals:
+            if said.source == MESSAGE and said.decision in ("approved", "edited") and said.call_id is not None:
+                self._of_id(said.call_id).allowed = self._allowed = True
+                self._new.add(said.call_id)
+
     # ------------------------------------------------------------ calls without a span
 
     def _ran(self, known: _Known) -> bool:
         """Whether a call without a span is known to have run."""
         if known.spans:
             return False
-        if not self._recorded:
+        if not self._recorded or (known.allowed and known.given is not None):
             return True
         if not self._hand_overs or not _is_transfer(known):
             return False

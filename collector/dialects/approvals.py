@@ -18,6 +18,8 @@ from trailhound.collector.dialects.conversation import ApprovalMark
 from trailhound.model import Approval, Decision, Step
 
 NAME = "gen_ai.tool.approval"
+MESSAGE = "message"
+"""Source of what a part of a message says."""
 _NAMES = (NAME, "openclaw.tool.approval", "axiom.gen_ai.tool.approval")
 DECISIONS: dict[str, Decision] = {
     **dict.fromkeys(("approved", "approve", "accept", "accepted", "allow", "allowed"), "approved"),
@@ -99,7 +101,7 @@ def add_marks(step: Step, marks: Sequence[ApprovalMark]) -> None:
             arguments_hash=None if mark.arguments is None else digest(mark.arguments),
             actor="unknown" if mark.decision == "requested" else "human",
             decided_ns=step.end_ns if mark.decision == "requested" else step.start_ns,
-            source="message",
+            source=MESSAGE,
             service=step.service,
             trace_id=step.trace_id,
             span_id=step.span_id,

@@ -16,7 +16,7 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.traces import divide
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
-from trailhound.model import Model, Run, Step, ToolCall, Usage
+from trailhound.model import Approval, Model, Run, Step, ToolCall, Usage
 
 RULES = RuleSet(Config())
 SECOND = 1_000_000_000
@@ -123,6 +123,32 @@ def test_a_sub_agent_may_use_the_tool_it_is_called_through() -> None:
         ]
     )
     assert run.run.totals.tool_calls == 2
+
+
+def test_a_model_call_inside_a_tool_is_no_part_of_the_one_that_asked_for_the_tool() -> None:
+    """Vercel's LegacyOpenTelemetry puts the span of a tool, and the sub-agent in it, below the model call."""
+    steps = [
+        step("root", kind="agent", at=0, end=9, tokens=(30, 3)),
+        step("asks", "root", "llm", 1, end=6, tokens=(10, 1)),
+        tool("ask_workshop", "asks", "ask_workshop", 2, end=5),
+        step("sub", "ask_workshop", "agent", 2, end=5, tokens=(20, 2)),
+        step("answers", "sub", "llm", 3, tokens=(20, 2)),
+    ]
+    for order in itertools.permutations(steps):
+        totals = assembled(list(order)).run.totals
+        assert (totals.llm_calls, totals.input_tokens, totals.output_tokens) == (2, 30, 3)
+
+
+def test_a_call_that_a_person_allowed_and_that_gave_a_result_ran_without_a_span() -> None:
+    allowed = Approval("approved", call_id="c1", source="message")
+    steps = [
+        step("root", kind="agent", at=0, end=9, approvals=(allowed,)),
+        step("asks", "root", "llm", 1, tokens=(1, 1), tool_requests=(request("c1"), request("c2")), records_tools=True),
+        step("goes on", "root", "llm", 3, tokens=(1, 1), tool_responses=(ToolCall("", "c1", None, "done"),)),
+    ]
+    for order in itertools.permutations(steps):
+        calls = [s for s in assembled(list(order)).steps() if s.kind == "tool"]
+        assert [(c.tool.call_id, c.status) for c in calls if c.tool] == [("c1", "ok")]
 
 
 def request(call_id: str, name: str = "refund", args: Any = None) -> ToolCall:
