@@ -1,11 +1,11 @@
 # Everything runs in .venv, which `make setup` fills from requirements-dev.lock; the other targets call it when needed.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs bench wheel lock clean
+.PHONY: help setup demo test check docs bench bench-detection wheel lock clean
 BIN := .venv/bin
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: .venv/.ready  ## create .venv and install the locked packages
 
@@ -30,6 +30,9 @@ docs: setup  ## write the generated pages of docs/ anew
 
 bench: setup  ## measure speed; prints, never fails on a figure
 	@for script in tests/bench/*.py; do [ -e "$$script" ] || continue; echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+bench-detection: setup  ## precision and recall of each rule on the labelled corpus
+	@$(BIN)/python -m tests.corpus
 
 wheel: setup  ## build dist/*.whl from the locked build tools
 	@rm -rf build dist

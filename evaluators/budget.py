@@ -1,79 +1,60 @@
-"""The rule `budget`: a run, a session or an agent uses more than it may."""
+"""The rule `budget`: a run, a session, an agent, a user or a tenant uses more than it may."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from trailhound.clock import rfc3339
-from trailhound.config import Duration
-from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State
-from trailhound.evaluators.spending import METRICS, Metric, Spending
+from trailhound.evaluators.base import Draft, Evaluator, State
+from trailhound.evaluators.limits import Amount, Budgeted, BudgetSettings, Limit
+from trailhound.evaluators.spending import Metric, Spending, merged, part_of
 from trailhound.evaluators.tools import Tools
+from trailhound.evaluators.windows import PARTS
 from trailhound.model import Run, Scope, Step
 
-Amount = int | Decimal
-Limit = tuple[Metric, Amount, Amount]
-"""Metric, what may be used of it, and from where on it is a warning."""
-
-WARN_AT = Decimal("0.8")
-"""Share of a budget from which on it is a warning (ARCHITECTURE: 80 %, bounds included)."""
-
-
-class Limits(BaseModel):
-    """What one run or session may use; leave out what is not limited."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    turns: int | None = Field(None, gt=0, description="answered model calls")
-    tool_calls: int | None = Field(None, gt=0, description="executed tool calls")
-    tokens: int | None = Field(None, gt=0, description="input and output tokens, cache reads included")
-    fresh_tokens: int | None = Field(None, gt=0, description="input and output tokens without cache reads")
-    cost_usd: Decimal | None = Field(None, gt=0, description="US dollars")
-    duration: Annotated[Duration, Field(gt=0)] | None = Field(
-        None, description="time from the first start to the last end; waiting for a person not counted"
-    )
-
-
-class AgentLimits(Limits):
-    """What one agent may use in all its runs within one window."""
-
-    window: Duration = Field(86400.0, gt=0, description="length of a window; windows begin at multiples of it in UTC")
-
-
-class BudgetSettings(RuleSettings):
-    run: Limits = Field(Limits(), description="for each run")
-    session: Limits = Field(Limits(), description="for all runs of one session")
-    agent: AgentLimits = Field(AgentLimits(), description="for all runs of one agent, per window")
+FORESEEN_AT = 0.5
+"""Share of a window's budget that must be used before its end is projected: a rate needs something to go by."""
+FORESEEN_AFTER = 0.05
+"""... and the share of the window that must have passed."""
+_ENDLESS = 2**63
 
 
 @dataclass(slots=True)
 class Used(State):
     scope: Scope = "trajectory"
-    window: int = 0
-    """Number of the window since 1970; 0 where there are none."""
+    begin_ns: int = 0
+    """Of the window (of the last part of a rolling one); the first window begins with the first step."""
+    end_ns: int = 0
     spending: Spending = field(default_factory=Spending)
+    parts: dict[int, Spending] = field(default_factory=dict)
+    """Of a rolling window, by begin."""
+    over: dict[str, int] = field(default_factory=dict)
+    """By metric, for rolling windows: since when its budget is (nearly) used up."""
 
 
 class Budget(Evaluator[BudgetSettings, Used]):
     """A budget is nearly used up (`warning` from 80 % on) or used up (`critical` from 100 % on, both bounds included).
 
-    Budgets are set per run (`budget.run`), per session (`budget.session`, all its runs) and per agent and window
-    (`budget.agent` with `window`, 24 h by default; windows begin at multiples of their length in UTC, so a window of
-    24 h is a day). Each may limit `turns` (answered model calls), `tool_calls`, `tokens` (input + output),
-    `fresh_tokens` (the same without cache reads), `cost_usd` and `duration` (waiting for a person not counted).
+    Budgets are set per run (`budget.run`), per session (`budget.session`, all its runs), and per agent, user or tenant
+    and window (`budget.agent`, `budget.user`, `budget.tenant`). A `window` is a length, which begins at multiples of
+    itself in UTC (24 h, the default, is a day), or `hour`, `day`, `week`, `month` of the calendar in UTC; with
+    `rolling: true` what was used in the last `window` counts at any moment. Each budget may limit `turns` (answered
+    model calls), `tool_calls`, `tokens` (input + output), `fresh_tokens` (the same without cache reads),
+    `cached_tokens`, `reasoning_tokens`, `cost_usd` and `duration` (waiting for a person not counted).
     `details.metric` names which. One finding per budget and metric: its severity rises under the same id, and its
     evidence holds every call that used of it.
 
+    `details.per_hour` is the rate so far and `details.exhausted_at` when the budget is used up if it goes on like that.
+    A window that is on course to use more than its budget before it ends is told as `pending` once half of the budget
+    is used.
+
     Only what is known is counted: calls without usage add no tokens, calls without a price no money. When the known
     part is below 80 % and some calls are unknown, an `info` finding says that the budget cannot be computed fully.
-    The finding of an agent's window is resolved when the next window begins; a warning about a run's budget is resolved
-    when the run completes inside it.
+    The finding of a window is resolved when the next window begins, that of a rolling window when enough of it has
+    passed; a warning about a run's budget is resolved when the run completes inside it.
     """
 
     rule = "budget"
@@ -84,127 +65,176 @@ class Budget(Evaluator[BudgetSettings, Used]):
 
     def __init__(self, settings: BudgetSettings, tools: Tools) -> None:
         super().__init__(settings, tools)
-        sections: dict[Scope, Limits] = {
-            "trajectory": settings.run,
-            "session": settings.session,
-            "agent": settings.agent,
-        }
-        self._limits = {scope: _limits(limits) for scope, limits in sections.items()}
-        self._durations = tuple(limit for limit in self._limits["trajectory"] if limit[0] == "duration")
-        self._watched = {scope: _by_kind(limits, scope) for scope, limits in self._limits.items()}
-        self._window_ns = int(settings.agent.window * 1e9)
-        self.scopes = tuple(scope for scope, limits in self._limits.items() if limits)
+        budgets = (
+            Budgeted("trajectory", settings.run),
+            Budgeted("session", settings.session),
+            Budgeted("agent", settings.agent),
+            Budgeted("user", settings.user),
+            Budgeted("tenant", settings.tenant),
+        )
+        self._budgets: dict[Scope, Budgeted] = {budget.scope: budget for budget in budgets}
+        self.scopes = tuple(budget.scope for budget in budgets if budget.all)
 
     def begin(self, scope: Scope) -> Used:
-        return Used(scope=scope)
+        return Used(scope=scope, end_ns=0 if self._budgets[scope].windows else _ENDLESS)
 
     def step(self, state: Used, step: Step, run_id: str) -> None:
-        if state.scope == "agent":
-            self._turn_page(state, step)
+        budget = self._budgets[state.scope]
+        if not state.begin_ns <= step.start_ns < state.end_ns:
+            self._turn_page(state, budget, step)
         spending = state.spending
-        spending.add(step, run_id)
+        spending.add(step)
+        if budget.timed:
+            spending.add_time(step, run_id)
+        if state.parts:
+            state.parts[state.begin_ns].add(step)
         gaps = spending.unpriced or spending.without_usage
-        for metric, limit, warn in self._watched[state.scope][step.kind == "tool"]:
-            used: Amount = getattr(spending, metric)
-            if used >= warn:
-                state.report(self._draft(state, metric, used, limit), step)
-            elif gaps and len(spending.unknown(metric)) != self._told_unknown(state, metric):
-                state.report(self._unknown(state, metric, used, limit), step)
+        for limit in budget.by_tool if step.kind == "tool" else budget.by_model:
+            used: Amount = getattr(spending, limit[0])
+            if used >= limit[2] or gaps or budget.windows is not None:
+                self._look(state, budget, limit, used, step)
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
         drafts: list[Draft] = []
-        for metric, limit, warn in self._durations if state.scope == "trajectory" else ():
+        for limit in self._budgets[state.scope].concluded:
             used = run.ended_ns - run.started_ns - run.waited_ns
-            if used >= warn:
-                drafts.append(self._draft(state, metric, used, limit))
-                drafts[-1].first_ns = min(run.ended_ns, run.started_ns + run.waited_ns + int(warn))
+            if used >= limit[2]:
+                drafts.append(_draft(state, limit, used, limit[0], {}))
+                drafts[-1].first_ns = min(run.ended_ns, run.started_ns + run.waited_ns + int(limit[2]))
         if run.status == "completed" and state.scope == "trajectory":
             near = [d for d in (*state.findings.values(), *drafts) if d.severity == "warning"]
             drafts = [d for d in drafts if d not in near] + [replace(d, state="resolved") for d in near]
         return drafts
 
-    def _turn_page(self, state: Used, step: Step) -> None:
-        """Begin a new window: what was told of the last one is over."""
-        window = step.start_ns // self._window_ns
-        if window == state.window:
+    def _look(self, state: Used, budget: Budgeted, limit: Limit, used: Amount, step: Step) -> None:
+        """Tell how much of one limit is used, when there is something to tell."""
+        metric = limit[0]
+        anchor = _anchor(state, budget, metric)
+        if used >= limit[2]:
+            if budget.windows is not None and budget.windows.rolling and metric not in state.over:
+                state.over[metric] = step.start_ns
+                anchor = _anchor(state, budget, metric)
+            state.report(_draft(state, limit, used, anchor, _rate(state, limit, used, step)), step)
             return
-        for draft in list(state.findings.values()):
-            if draft.state != "resolved":
-                state.report(replace(draft, state="resolved"), step)
-        state.window, state.spending = window, Spending()
+        if metric in state.over:
+            _resolve(state, anchor, step)
+            del state.over[metric]
+            return
+        told = state.findings.get(anchor)
+        unknown = len(state.spending.unknown(metric))
+        if unknown:
+            if told is None or unknown != told.details.get("unknown_calls") or told.severity != "info":
+                state.report(_unknown(state, limit, used, anchor), step)
+        elif budget.windows is not None and not budget.windows.rolling:
+            self._foresee(state, limit, used, anchor, step)
 
-    def _told_unknown(self, state: Used, metric: Metric) -> int:
-        """How many unknown calls the finding names already."""
-        told = state.findings.get(self._anchor(state, metric))
-        return int(told.details["unknown_calls"]) if told is not None else 0
+    def _foresee(self, state: Used, limit: Limit, used: Amount, anchor: str, step: Step) -> None:
+        """Whether the window's budget will be used up before its end if it goes on like that."""
+        passed = (step.start_ns - state.begin_ns) / (state.end_ns - state.begin_ns)
+        share = float(used) / float(limit[1])
+        if share >= FORESEEN_AT and passed >= FORESEEN_AFTER and share / passed >= 1:
+            draft = _draft(state, limit, used, anchor, _rate(state, limit, used, step))
+            draft.state, draft.summary = "pending", f"{draft.summary}; on course to be used up before the window ends"
+            state.report(draft, step)
+        elif anchor in state.findings and state.findings[anchor].state == "pending":
+            state.withdraw(anchor)
 
-    def _draft(self, state: Used, metric: Metric, used: Amount, limit: Amount) -> Draft:
-        says = "is used up" if used >= limit else "is nearly used up"
-        amounts = _amounts(metric, used, limit)
-        return Draft(
-            anchor=self._anchor(state, metric),
-            severity="critical" if used >= limit else "warning",
-            summary=f"the {metric} budget of the {_WHOSE[state.scope]} {says}: {amounts}",
-            expected=f"less than {_shown(metric, limit)}",
-            actual=amounts,
-            evidence=state.spending.evidence(metric),
-            details=self._details(state, metric, used, limit),
-        )
-
-    def _unknown(self, state: Used, metric: Metric, used: Amount, limit: Amount) -> Draft:
-        """Unknown is a value: say that the budget cannot be watched, instead of counting nothing."""
-        lack = "no price" if metric == "cost_usd" else "no token usage"
-        return Draft(
-            anchor=self._anchor(state, metric),
-            severity="info",
-            summary=f"the {metric} budget of the {_WHOSE[state.scope]} cannot be computed: some calls have {lack}",
-            expected=f"less than {_shown(metric, limit)}",
-            actual=f"at least {_amounts(metric, used, limit)}",
-            evidence=tuple(state.spending.unknown(metric)),
-            details=self._details(state, metric, used, limit),
-        )
-
-    def _anchor(self, state: Used, metric: Metric) -> str:
-        return f"{metric}@{state.window * self._window_ns}" if state.scope == "agent" else metric
-
-    def _details(self, state: Used, metric: Metric, used: Amount, limit: Amount) -> dict[str, Any]:
-        details = {
-            "metric": metric,
-            "used": _shown(metric, used),
-            "limit": _shown(metric, limit),
-            "ratio": round(float(used) / float(limit), 4),
-            "unknown_calls": len(state.spending.unknown(metric)),
-        }
-        if state.scope == "agent":
-            details["window_start"] = rfc3339(state.window * self._window_ns)
-        return details
+    def _turn_page(self, state: Used, budget: Budgeted, step: Step) -> None:
+        """Begin a new window: what was told of the last one is over. A rolling one only moves on."""
+        windows = budget.windows
+        if windows is None:
+            return
+        state.begin_ns, state.end_ns = windows.of(step.start_ns)
+        if not windows.rolling:
+            for anchor in list(state.findings):
+                _resolve(state, anchor, step)
+            state.spending = Spending()
+            return
+        oldest = state.end_ns - windows.length_ns
+        state.parts = {begin: part for begin, part in state.parts.items() if begin >= oldest}
+        state.spending = merged(state.parts.values())
+        state.parts.setdefault(state.begin_ns, part_of(PARTS))
 
 
-_WHOSE: dict[Scope, str] = {"trajectory": "run", "session": "session", "agent": "agent"}
+def _resolve(state: Used, anchor: str, step: Step) -> None:
+    draft = state.findings.get(anchor)
+    if draft is not None and draft.state == "pending":
+        state.withdraw(anchor)
+    elif draft is not None and draft.state != "resolved":
+        state.report(replace(draft, state="resolved"), step)
 
 
-def _limits(limits: Limits) -> tuple[Limit, ...]:
-    """What is limited; whole numbers (durations in nanoseconds) are compared as such, money as decimals."""
-    found: list[Limit] = []
-    for metric in METRICS:
-        value = getattr(limits, metric)
-        if metric == "cost_usd" and value is not None:
-            found.append((metric, value, value * WARN_AT))
-        elif value is not None:
-            limit = int(value * 1e9) if metric == "duration" else value
-            found.append((metric, limit, math.ceil(limit * WARN_AT)))
-    return tuple(found)
+def _anchor(state: Used, budget: Budgeted, metric: Metric) -> str:
+    if budget.windows is None:
+        return metric
+    if budget.windows.rolling:
+        return f"{metric}@{state.over.get(metric, 'rolling')}"
+    return f"{metric}@{state.begin_ns}"
 
 
-def _by_kind(limits: tuple[Limit, ...], scope: Scope) -> tuple[tuple[Limit, ...], tuple[Limit, ...]]:
-    """The limits that a step can come nearer to, for steps that are no tool calls and for tool calls.
+def _draft(state: Used, limit: Limit, used: Amount, anchor: str, rate: dict[str, Any]) -> Draft:
+    metric, most, _ = limit
+    says = "is used up" if used >= most else "is nearly used up" if used >= limit[2] else "is being used fast"
+    amounts = _amounts(metric, used, most)
+    return Draft(
+        anchor=anchor,
+        severity="critical" if used >= most else "warning",
+        summary=f"the {metric} budget of the {_WHOSE[state.scope]} {says}: {amounts}",
+        expected=f"less than {_shown(metric, most)}",
+        actual=amounts,
+        evidence=state.spending.evidence(metric),
+        details=_details(state, limit, used) | rate,
+    )
 
-    The duration of a run is concluded from its header, which knows the root and the waiting.
-    """
-    any_step = tuple(limit for limit in limits if limit[0] == "duration" and scope != "trajectory")
-    tool = tuple(limit for limit in limits if limit[0] == "tool_calls")
-    model = tuple(limit for limit in limits if limit[0] not in ("tool_calls", "duration"))
-    return model + any_step, tool + any_step
+
+def _unknown(state: Used, limit: Limit, used: Amount, anchor: str) -> Draft:
+    """Unknown is a value: say that the budget cannot be watched, instead of counting nothing."""
+    metric, most, _ = limit
+    lack = "no price" if metric == "cost_usd" else "no token usage"
+    return Draft(
+        anchor=anchor,
+        severity="info",
+        summary=f"the {metric} budget of the {_WHOSE[state.scope]} cannot be computed: some calls have {lack}",
+        expected=f"less than {_shown(metric, most)}",
+        actual=f"at least {_amounts(metric, used, most)}",
+        evidence=tuple(state.spending.unknown(metric)),
+        details=_details(state, limit, used),
+    )
+
+
+def _details(state: Used, limit: Limit, used: Amount) -> dict[str, Any]:
+    metric, most, _ = limit
+    details = {
+        "metric": metric,
+        "used": _shown(metric, used),
+        "limit": _shown(metric, most),
+        "ratio": round(float(used) / float(most), 4),
+        "unknown_calls": len(state.spending.unknown(metric)),
+    }
+    if state.end_ns != _ENDLESS:
+        details["window_start"] = rfc3339(state.begin_ns if not state.parts else next(iter(state.parts)))
+    return details
+
+
+def _rate(state: Used, limit: Limit, used: Amount, step: Step) -> dict[str, Any]:
+    """How fast it is used, and when it will be used up at that rate: from the first call to the end of this one."""
+    now = step.end_ns or step.start_ns
+    since = now - state.spending.first_ns
+    if since <= 0 or limit[0] == "duration":
+        return {}
+    rate: dict[str, Any] = {"per_hour": round(float(used) * 3600e9 / since, 4)}
+    if used < limit[1]:
+        rate["exhausted_at"] = rfc3339(now + int(since * (float(limit[1]) / float(used) - 1)))
+    return rate
+
+
+_WHOSE: dict[Scope, str] = {
+    "trajectory": "run",
+    "session": "session",
+    "agent": "agent",
+    "user": "user",
+    "tenant": "tenant",
+}
 
 
 def _amounts(metric: Metric, used: Amount, limit: Amount) -> str:

@@ -9,13 +9,10 @@ from pydantic import Field
 
 from trailhound.canonical import stable_id
 from trailhound.evaluators.base import Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, ref
-from trailhound.evaluators.likeness import Shape
-from trailhound.evaluators.repetition import WINDOW, Repetition, agent_of, lane_of, next_anchor
+from trailhound.evaluators.likeness import Shape, alike
+from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW, Repetition, agent_of, lane_of, next_anchor
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Step
-
-MAX_PERIOD = 8
-"""Calls in the longest round that is looked for."""
 
 
 class CycleSettings(RuleSettings):
@@ -92,9 +89,14 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
 
     def _match(self, lane: Lane, call: Call) -> None:
         calls, matches = lane.calls, lane.matches
+        key = call.shape.key
+        if not any(before.shape.key == key for before in calls[-MAX_PERIOD:]):  # nearly always
+            if any(matches):
+                lane.matches = [0] * (MAX_PERIOD + 1)
+            return
         for period in range(1, min(MAX_PERIOD, len(calls)) + 1):
             before = calls[-period]
-            same = before.shape == call.shape and not self._calls.progressed(before.step, call.step)
+            same = alike(before.shape, call.shape) and not self._calls.progressed(before.step, call.step)
             matches[period] = matches[period] + 1 if same else 0
 
     def _follow(self, state: Cycles, lane: Lane, step: Step) -> None:
@@ -114,6 +116,8 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
                 continue
             if any(lane.matches[shorter] >= period for shorter in range(1, period)):
                 continue  # made of a shorter round; of a single call: a loop
+            if _one_call([call.shape for call in lane.calls[-period:]]):
+                continue
             length = matched + period
             evidence: tuple[Ref, ...] = ()
             for call in lane.calls[-length:]:
@@ -140,6 +144,11 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
                 "calls": found.calls,
             },
         )
+
+
+def _one_call(shapes: list[Shape]) -> bool:
+    """Whether all calls of a round are forms of one of them: that is a loop."""
+    return any(all(alike(one, other) for other in shapes) for one in shapes)
 
 
 def _name(lane: Lane, period: int) -> str:

@@ -17,6 +17,10 @@ KEEP = 32_000
 Beyond twice as many the oldest are cut: what they said stands, and a step that arrives below them is only counted."""
 
 
+ONE_SERVICE = ("trajectory", "session", "agent")
+"""Scopes whose runs are of one service and agent; findings over the others name none."""
+
+
 class ScopeJudge:
     """Folds the steps of one scope through its rules. Not thread-safe.
 
@@ -148,18 +152,21 @@ class ScopeJudge:
             state=draft.state,
             scope=self.scope,
             tenant=self.tenant,
-            service=run.service,
-            agent=_agent(draft, run),
+            service=run.service if self.scope in ONE_SERVICE else "",
+            agent=_agent(draft, run) if self.scope in ONE_SERVICE else None,
             trajectory_id=run.trajectory_id if self.scope == "trajectory" else None,
-            session_id=run.session_id if self.scope != "agent" else None,
+            session_id=run.session_id if self.scope in ("trajectory", "session") else None,
             summary=draft.summary,
             expected=draft.expected,
             actual=draft.actual,
             evidence=list(draft.evidence),
             first_seen_ns=draft.first_ns,
             last_seen_ns=draft.last_ns,
-            details=dict(draft.details),
+            details=dict(draft.details) | self._whose(),
         )
+
+    def _whose(self) -> dict[str, str]:
+        return {"user_id": self.scope_id.removeprefix("user:")} if self.scope == "user" else {}
 
 
 def _agent(draft: Draft, run: Run) -> str | None:

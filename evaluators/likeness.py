@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 import orjson
 
 from trailhound.canonical import canonical_json
-from trailhound.evaluators.wording import near, words_of
+from trailhound.evaluators.fields import is_time, kind_of
+from trailhound.evaluators.wording import MAX_PHRASE, near
 
 MAX_TEXT = 4096
 """Longer texts are compared as they are: a document that changed is another document."""
 MAX_DEPTH = 32
 """JSON nested deeper is compared as text (RELIABILITY 2.5: never recurse further into what others wrote)."""
+MAX_KEY = 256
+"""Bytes of a key that are kept as they are; of a longer one the hash."""
 
 # Fixed patterns without nested repetition: their time is linear, so Python's `re` is safe here.
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\b")
@@ -24,18 +27,17 @@ _TIME = re.compile(
     r"|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
 )
 """Points in time. A date alone or an hour alone is a value that an agent may well step through, so neither is masked."""
-_TIME_KEY = re.compile(r"(?i)(?:^|_|\b)(?:ts|time|timestamp|now|epoch)$|_at$|[a-z](?:Time|Timestamp|At)$")
-_SPACE = re.compile(r"\s")
-_EPOCH = ((10**9, 3 * 10**9), (10**12, 3 * 10**12), (10**15, 3 * 10**15), (10**18, 3 * 10**18))
-"""Seconds, milliseconds, microseconds and nanoseconds since 1970, from 2001 to 2065."""
+_SPACES = re.compile(r"[\s]")
+_SMALLEST_EPOCH = 10**9
+_WRITE = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
 class Shape(NamedTuple):
     """What a call asks, without what may differ: equal keys and near texts make two calls near-identical."""
 
     key: bytes
-    texts: tuple[tuple[str, ...], ...]
-    """Words of the short phrases among the arguments."""
+    texts: tuple[str, ...]
+    """The short phrases among the arguments, in the order of their keys."""
 
     @property
     def name(self) -> str:
@@ -45,11 +47,9 @@ class Shape(NamedTuple):
 
 def shape_of(tool: str, arguments: Any, volatile: Collection[str]) -> Shape:
     """The shape of a call of `tool`; fields named in `volatile` are left out at any depth."""
-    texts: list[tuple[str, ...]] = []
-    skeleton = _written(_mask(arguments, volatile, "", texts, 0))
-    return Shape(
-        hashlib.blake2b(tool.encode("utf-8", "replace") + b"\0" + skeleton, digest_size=16).digest(), tuple(texts)
-    )
+    texts: list[str] = []
+    key = tool.encode("utf-8", "replace") + b"\0" + _written(_mask(arguments, volatile, texts, 0))
+    return Shape(key if len(key) <= MAX_KEY else hashlib.blake2b(key, digest_size=16).digest(), tuple(texts))
 
 
 def alike(a: Shape, b: Shape) -> bool:
@@ -63,49 +63,70 @@ def same_result(a: Any, b: Any, volatile: Collection[str]) -> bool:
         return type(a) is type(b) and bool(a == b)
     if isinstance(a, str) and a == b:
         return True
-    return _written(_mask(a, volatile, "", None, 0)) == _written(_mask(b, volatile, "", None, 0))
+    return _written(_mask(a, volatile, None, 0)) == _written(_mask(b, volatile, None, 0))
 
 
 def _written(value: Any) -> bytes:
     """Canonical JSON of a masked value."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        return orjson.dumps(value, option=_WRITE)
     except TypeError:  # lone surrogates, numbers beyond 64 bits
         return canonical_json(value)
 
 
-def _mask(value: Any, volatile: Collection[str], key: str, texts: list[tuple[str, ...]] | None, depth: int) -> Any:
+def _mask(value: Any, volatile: Collection[str], texts: list[str] | None, depth: int) -> Any:
     kind = type(value)
     if kind is str:
         return _mask_text(value, texts)
     if kind is dict:
-        if depth >= MAX_DEPTH:
-            return repr(value)
-        keys = sorted(value, key=str) if len(value) > 1 else value  # so that the texts of two calls line up
-        return {k: _mask(value[k], volatile, k, texts, depth + 1) for k in keys if k not in volatile}
+        return _mask_fields(value, volatile, texts, depth + 1) if depth < MAX_DEPTH else repr(value)
     if kind is list:
-        return repr(value) if depth >= MAX_DEPTH else [_mask(v, volatile, key, texts, depth + 1) for v in value]
-    if kind is int or kind is float:
-        return _mask_number(value, key)
-    return value
+        return repr(value) if depth >= MAX_DEPTH else [_mask(v, volatile, texts, depth + 1) for v in value]
+    return int(value) if kind is float and value.is_integer() else value
 
 
-def _mask_number(value: float, key: str) -> int | float | str:
-    if value >= 10**9 and any(low <= value < high for low, high in _EPOCH) and _TIME_KEY.search(str(key)):
+def _mask_fields(
+    fields: dict[Any, Any], volatile: Collection[str], texts: list[str] | None, depth: int
+) -> dict[Any, Any]:
+    masked: dict[Any, Any] = {}
+    for key in sorted(fields, key=str) if len(fields) > 1 else fields:  # so that the texts of two calls line up
+        if key in volatile:
+            continue
+        value = fields[key]
+        kind = type(value)
+        means = kind_of(key) if type(key) is str else "value"
+        if means != "value" and kind is not dict and kind is not list:
+            value = _mask_known(value, means, texts)
+        elif kind is str:
+            value = _mask_text(value, texts)
+        elif kind is not int and kind is not bool:
+            value = _mask(value, volatile, texts, depth)
+        masked[key] = value
+    return masked
+
+
+def _mask_known(value: Any, means: str, texts: list[str] | None) -> Any:
+    """The value of a field whose name tells what it is."""
+    if means == "request":
+        return "<request>"
+    if type(value) is str:
+        return value if means == "page" else _mask_text(value, texts)
+    if means == "time" and type(value) in (int, float) and value >= _SMALLEST_EPOCH and is_time(value):
         return "<time>"
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
-def _mask_text(text: str, texts: list[tuple[str, ...]] | None) -> str:
-    if len(text) > MAX_TEXT:
+def _mask_text(text: str, texts: list[str] | None) -> str:
+    length = len(text)
+    if length > MAX_TEXT:
         return text
-    if len(text) >= 32:
+    if length >= 32:
         text = _UUID.sub("<uuid>", text)
     if ":" in text:
         text = _TIME.sub("<time>", text)
-    if not _SPACE.search(text):
+    if " " not in text and not _SPACES.search(text):
         return text
-    if texts is not None and (words := words_of(text)) is not None:
-        texts.append(words)
+    if texts is not None and length <= MAX_PHRASE and "\n" not in text:
+        texts.append(" ".join(text.split()))
         return "<words>"
     return " ".join(text.split())

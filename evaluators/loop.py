@@ -1,17 +1,22 @@
-"""The rule `loop`: an agent that repeats a tool call and gets nothing new."""
+"""The rule `loop`: an agent that repeats a tool call, or an answer, and gets nothing new."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from pydantic import Field
 
-from trailhound.evaluators.base import Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, ref
-from trailhound.evaluators.likeness import Shape, alike
-from trailhound.evaluators.repetition import WINDOW, Repetition, agent_of, lane_of, next_anchor
+from trailhound.evaluators.answers import Answer, Answers
+from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, add_evidence, ended, ref
+from trailhound.evaluators.likeness import Shape
+from trailhound.evaluators.repetition import Repetition, agent_of, lane_of, next_anchor
+from trailhound.evaluators.streaks import Lane, Streak, failed
 from trailhound.evaluators.tools import Tools
-from trailhound.model import Scope, Step
+from trailhound.model import Run, Scope, Step
+
+POLLED = 2
+"""Changes of a result after which a call is taken for polling: one may be luck, or the end of a real wait."""
 
 
 class LoopSettings(RuleSettings):
@@ -20,48 +25,12 @@ class LoopSettings(RuleSettings):
     )
 
 
-class Streak(NamedTuple):
-    """Equal calls of one agent since the last progress; replaced, never changed."""
-
-    shape: Shape
-    first: Step
-    seen: Step | None
-    """The latest call whose outcome is known."""
-    end_ns: int
-    """When the latest occurrence ended: a call that starts earlier belongs to the same parallel turn."""
-    times: int
-    """Occurrences inside the window; once told, all of them."""
-    held: int
-    """Calls inside the window."""
-    failing: bool
-    """Every one of them failed."""
-    reworded: bool
-    """Their arguments were not equal, only near-identical."""
-    evidence: tuple[Ref, ...] = ()
-    """Of all its calls, once there are several."""
-    anchor: str = ""
-    """Of its finding, once it is told."""
-    run_id: str = ""
-    runs: int = 1
-    in_run: int = 1
-    """Occurrences in the run that it is in now."""
-
-
-@dataclass(slots=True)
-class Lane(Part):
-    """The last calls of one agent."""
-
-    streaks: dict[int, Streak] = field(default_factory=dict)
-    by_key: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
-    window: list[int] = field(default_factory=list)
-    """Number of the streak of each call; negative when the call was no occurrence of its own."""
-    number: int = 0
-
-
 @dataclass(slots=True)
 class Loops(State):
     scope: Scope = "trajectory"
     lanes: dict[str, Lane] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """The last answer of each agent."""
 
 
 class Loop(Evaluator[LoopSettings, Loops]):
@@ -73,17 +42,24 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
     A changed result is progress and starts the count anew. Results that differ only in times, UUIDs or fields declared
     `volatile` are the same; where results are not recorded the plain count decides. Arguments are compared as JSON, so
-    the order of keys does not matter; arguments that differ only in UUIDs, times, `volatile` fields, white space, or in
-    a short phrase by an inflection, a typo, a filler word or one added word, are near-duplicates and count as equal
-    (`details.near_duplicates`). `a.txt` and `b.txt` are different, and so are two numbers, ids or pages.
+    the order of keys does not matter; arguments that differ only in UUIDs, times, ids of the request itself
+    (`request_id`, `nonce`, `attempt`, ...), `volatile` fields, white space, or in a short phrase by an inflection, a
+    typo, a filler word or one added word, are near-duplicates and count as equal (`details.near_duplicates`). `a.txt`
+    and `b.txt` are different, and so are two numbers, ids, pages or cursors.
 
-    No loop: calls of tools declared `poll: true`; equal calls that overlap in time (one parallel turn is one
-    occurrence); retries of a failing call that then succeed; calls whose arguments were not recorded. A repeated group
-    of several calls is told by `cycle` instead.
+    No loop: calls of tools declared `poll: true`, and of `sleep` and `wait`; equal calls that overlap in time (one
+    parallel turn is one occurrence); retries of a failing call that then succeed; calls whose arguments were not
+    recorded. A call whose result has changed twice is taken for polling: it may repeat twice as often. Failures are
+    counted apart from successes; those that may pass by themselves (time-outs, rate limits, refused connections) are
+    `pending` until they are critical or the run ends. A repeated group of several calls is told by `cycle` instead:
+    while an agent is on the way to one, its loops are `pending`.
+
+    An agent that gives the same answer to the same question more than `max_repeats` times in a row, with no tool call
+    between, is in a loop too (`details.answer`).
     """
 
     rule = "loop"
-    reads = ("tool",)
+    reads = ("tool", "llm")
     compares_runs = True
     scopes = ("trajectory", "session")
     SettingsType = LoopSettings
@@ -92,36 +68,57 @@ class Loop(Evaluator[LoopSettings, Loops]):
     def __init__(self, settings: LoopSettings, tools: Tools) -> None:
         super().__init__(settings, tools)
         self._calls = Repetition(tools)
+        self._answers = Answers(settings.max_repeats)
 
     def begin(self, scope: Scope) -> Loops:
         return Loops(scope=scope)
 
     def step(self, state: Loops, step: Step, run_id: str) -> None:
+        if step.tool is None:
+            if state.scope == "trajectory":
+                self._answers.take(state, state.answers, step)
+            return
+        if state.answers:
+            state.answers.pop(step.scope_id, None)  # it goes on working
         shape = self._calls.asked(step)
         if shape is None:
             return
         lane = lane_of(state.lanes, agent_of(step, state.scope), Lane)
-        number = _find(lane, shape)
-        if number is None:
-            _start(lane, self._first(shape, step, run_id))
-        elif self._progress(state, lane.streaks[number], step):
-            _remove(lane, number)
-            _start(lane, self._first(shape, step, run_id))
+        lane.make_room()
+        if self._calls.failed(step):
+            self._count(state, lane, failed(shape), step, run_id, failing=True)
         else:
+            if lane.failing:
+                self._recover(state, lane, shape)
+            self._count(state, lane, shape, step, run_id, failing=False)
+        if lane.period and not lane.on_course(self.settings.max_repeats):
+            self._release(state, lane, step)
+
+    def conclude(self, state: Loops, run: Run) -> Iterable[Draft]:
+        if ended(run):
+            yield from (replace(d, state="firing") for d in state.findings.values() if d.state == "pending")
+
+    def _count(self, state: Loops, lane: Lane, shape: Shape, step: Step, run_id: str, *, failing: bool) -> None:
+        number = lane.find(shape)
+        changes = 0
+        if number is not None and not failing and self._progress(lane.streaks[number], step):
+            changes, number = lane.remove(number).changes + 1, None
+        if number is not None:
             self._continue(state, lane, number, step, run_id)
-        _slide(lane)
+            return
+        seen = step if failing or self._calls.seen(step) else None
+        transient = failing and self._calls.transient(step)
+        lane.start(Streak(shape, step, seen, _end(step), failing, transient, run_id, changes))
 
-    def _first(self, shape: Shape, step: Step, run_id: str) -> Streak:
-        seen = step if self._calls.seen(step) else None
-        return Streak(shape, step, seen, _end(step), 1, 1, self._calls.failed(step), False, run_id=run_id)
+    def _progress(self, streak: Streak, step: Step) -> bool:
+        """Whether this call brought something new."""
+        return step.start_ns >= streak.end_ns and streak.seen is not None and self._calls.progressed(streak.seen, step)
 
-    def _progress(self, state: Loops, streak: Streak, step: Step) -> bool:
-        """Whether this call brought something new; a loop of failures that ends in success was a retry after all."""
-        if step.start_ns < streak.end_ns or streak.seen is None or not self._calls.progressed(streak.seen, step):
-            return False
-        if streak.failing and streak.anchor:
-            state.withdraw(streak.anchor)
-        return True
+    def _recover(self, state: Loops, lane: Lane, shape: Shape) -> None:
+        """A success ends the failures of the same call: they were retries after all."""
+        number = lane.find(failed(shape))
+        if number is not None:
+            state.withdraw(lane.remove(number).anchor)
 
     def _continue(self, state: Loops, lane: Lane, number: int, step: Step, run_id: str) -> None:
         streak = lane.streaks[number]
@@ -130,38 +127,57 @@ class Loop(Evaluator[LoopSettings, Loops]):
         # inside one run the run's own finding tells of the rest
         counts = own and (state.scope == "trajectory" or in_run <= self.settings.max_repeats)
         streak = streak._replace(
-            seen=step if self._calls.seen(step) else streak.seen,
+            seen=step if streak.failing or self._calls.seen(step) else streak.seen,
             end_ns=max(streak.end_ns, _end(step)),
             times=streak.times + counts,
             held=streak.held + 1,
-            failing=streak.failing and self._calls.failed(step),
+            transient=streak.transient and self._calls.transient(step),
             reworded=streak.reworded or _arguments(step) != _arguments(streak.first),
             evidence=add_evidence(streak.evidence or (ref(streak.first),), ref(step)),
             run_id=run_id,
             runs=streak.runs + (run_id != streak.run_id),
             in_run=in_run,
         )
-        if streak.anchor or (streak.times > self.settings.max_repeats and self._speaks(state, streak)):
-            if not streak.anchor:
-                streak = streak._replace(anchor=next_anchor(state.findings, streak.shape.name))
-            state.report(self._draft(streak, step), step)
         lane.streaks[number] = streak
         lane.window.append(number if counts else -number)
+        if streak.anchor or (streak.times > self._limit(streak) and self._speaks(state, streak)):
+            self._tell(state, lane, number, step)
+
+    def _limit(self, streak: Streak) -> int:
+        """How often it may come: a polled call twice as often, before it is told and before it is critical."""
+        return self.settings.max_repeats if streak.changes < POLLED else 2 * self.settings.max_repeats + 1
 
     def _speaks(self, state: Loops, streak: Streak) -> bool:
         return state.scope == "trajectory" or streak.runs > 1
 
-    def _draft(self, streak: Streak, step: Step) -> Draft:
-        tool = step.tool.name[:80] if step.tool is not None else ""
-        limit = self.settings.max_repeats
+    def _tell(self, state: Loops, lane: Lane, number: int, step: Step) -> None:
+        streak = lane.streaks[number]
+        if not streak.anchor:
+            streak = streak._replace(anchor=next_anchor(state.findings, streak.shape.name))
+            lane.streaks[number] = streak
+            lane.period = lane.period or (lane.course(self.settings.max_repeats) if state.scope == "trajectory" else 0)
+            lane.waiting = (*lane.waiting, number) if lane.period else ()
+        state.report(self._draft(state, streak, step, held=number in lane.waiting), step)
+
+    def _release(self, state: Loops, lane: Lane, step: Step) -> None:
+        """The round was broken off, or it is a cycle now and told by that rule: the loops are what they are."""
+        waiting, lane.waiting, lane.period = lane.waiting, (), 0
+        for streak in [lane.streaks[number] for number in waiting if number in lane.streaks]:
+            state.report(self._draft(state, streak, step), step)
+
+    def _draft(self, state: Loops, streak: Streak, step: Step, *, held: bool = False) -> Draft:
+        tool = step.tool.name[:80] if streak.first.tool is None else streak.first.tool.name[:80]  # type: ignore[union-attr]
+        limit = self._limit(streak)
+        critical = streak.times >= 2 * (limit + 1)
         same = "near-identical" if streak.reworded else "the same"
         outcome = "failed each time" if streak.failing else "brought nothing new"
         if streak.seen is None:
             outcome = "with results that were not recorded"
         across = f" over {streak.runs} runs" if streak.runs > 1 else ""
+        may_pass = streak.transient and not critical and state.scope == "trajectory"
         return Draft(
             anchor=streak.anchor,
-            severity="critical" if streak.times >= 2 * (limit + 1) else "warning",
+            severity="critical" if critical else "warning",
             summary=f"{tool} was called {streak.times} times{across} with {same} arguments and {outcome}",
             expected=f"at most {limit} such calls without progress",
             actual=f"{streak.times} calls",
@@ -176,6 +192,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
                 "results_seen": streak.seen is not None,
                 "arguments_hash": streak.first.tool.arguments_hash if streak.first.tool is not None else None,
             },
+            state="pending" if held or may_pass else "firing",
         )
 
 
@@ -185,42 +202,3 @@ def _arguments(step: Step) -> object:
 
 def _end(step: Step) -> int:
     return step.end_ns or step.start_ns
-
-
-def _find(lane: Lane, shape: Shape) -> int | None:
-    """The streak that a call continues; of several near ones the oldest."""
-    for number in lane.by_key.get(shape.key, ()):
-        if alike(lane.streaks[number].shape, shape):
-            return number
-    return None
-
-
-def _start(lane: Lane, streak: Streak) -> None:
-    lane.number += 1
-    lane.streaks[lane.number] = streak
-    lane.by_key[streak.shape.key] = (*lane.by_key.get(streak.shape.key, ()), lane.number)
-    lane.window.append(lane.number)
-
-
-def _remove(lane: Lane, number: int) -> None:
-    key = lane.streaks.pop(number).shape.key
-    rest = tuple(n for n in lane.by_key[key] if n != number)
-    if rest:
-        lane.by_key[key] = rest
-    else:
-        del lane.by_key[key]
-
-
-def _slide(lane: Lane) -> None:
-    """Let the oldest call go when the window is full."""
-    if len(lane.window) <= WINDOW:
-        return
-    number = lane.window.pop(0)
-    counted, number = number > 0, abs(number)
-    streak = lane.streaks.get(number)
-    if streak is None:
-        return
-    if streak.held == 1:
-        _remove(lane, number)
-        return
-    lane.streaks[number] = streak._replace(held=streak.held - 1, times=streak.times - (counted and not streak.anchor))

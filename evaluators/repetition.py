@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import TypeVar
 
@@ -12,8 +13,18 @@ from trailhound.model import Scope, Step, ToolCall
 
 WINDOW = 64
 """An agent's last calls that are compared (RELIABILITY 2.5, quadratic rules)."""
+MAX_PERIOD = 8
+"""Calls in the longest round that is looked for."""
 MAX_LANES = 64
 """Agents of one scope that are followed at once; the one silent for longest goes first."""
+
+_MAY_PASS = re.compile(
+    r"(?i)time(?:d )?-?out|temporar|rate.?limit|too many requests|overloaded|unavailable|try again|busy"
+    r"|\b(?:408|425|429|500|502|503|504|529)\b|connection (?:reset|refused|aborted|closed|error)|ConnectionError|ECONN|ETIMEDOUT"
+)
+"""What services say when the same request may succeed a moment later."""
+_MAX_ERROR = 500
+"""Characters of an error that are looked at."""
 
 Lane = TypeVar("Lane", bound=Part)
 
@@ -31,6 +42,12 @@ class Repetition:
 
     def failed(self, step: Step) -> bool:
         return step.status == "error" or (step.tool is not None and self._tools.failed(step.tool))
+
+    def transient(self, step: Step) -> bool:
+        """Whether a call failed for a reason that may pass by itself."""
+        error = step.error
+        said = f"{error.type or ''} {error.message or ''}" if error is not None else str(_result(step.tool))
+        return _MAY_PASS.search(said[:_MAX_ERROR]) is not None
 
     def progressed(self, before: Step, now: Step) -> bool:
         """Whether the later of two equal calls brought something else; failing again, however, is no progress."""

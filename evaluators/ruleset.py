@@ -75,7 +75,7 @@ class RuleSet:
         log.exception("rule %s failed and is switched off for %s %s", rule, scope, scope_id)
 
 
-_SCOPES: tuple[Scope, ...] = ("trajectory", "session", "agent")
+_SCOPES: tuple[Scope, ...] = ("trajectory", "session", "agent", "user", "tenant")
 
 
 def _settings(cls: EvaluatorType, given: dict[str, Any]) -> RuleSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -9,8 +10,13 @@ from typing import Literal
 from trailhound.evaluators.base import MAX_EVIDENCE, Part, Ref, executed, ref
 from trailhound.model import Step
 
-Metric = Literal["turns", "tool_calls", "tokens", "fresh_tokens", "cost_usd", "duration"]
-METRICS: tuple[Metric, ...] = ("turns", "tool_calls", "tokens", "fresh_tokens", "cost_usd", "duration")
+Metric = Literal[
+    "turns", "tool_calls", "tokens", "fresh_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration"
+]
+METRICS: tuple[Metric, ...] = (
+    "turns", "tool_calls", "tokens", "fresh_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration"
+)  # fmt: skip
+SUMS = METRICS[:-1]
 MODEL_KINDS = ("llm", "embedding")
 MAX_RUNS = 256
 """Runs of a session or agent whose duration is followed at once; of earlier ones the sum is kept."""
@@ -24,46 +30,57 @@ class Spending(Part):
     tool_calls: int = 0
     tokens: int = 0
     fresh_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
     cost_usd: Decimal = Decimal(0)
     duration: int = 0
     rollups: int = 0
     """Containers that stood in for calls which carry no usage themselves."""
+    first_ns: int = 0
+    """When the first of the calls began."""
+    room: int = 0
+    """Calls that are noted of each kind; 0: MAX_EVIDENCE."""
     without_usage: list[Ref] = field(default_factory=list)
     unpriced: list[Ref] = field(default_factory=list)
     models: list[Ref] = field(default_factory=list)
-    """Evidence: the model calls, up to MAX_EVIDENCE; likewise the others."""
+    """Evidence: the model calls; likewise the others."""
     tools: list[Ref] = field(default_factory=list)
     runs: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, step: Step, run_id: str) -> None:
+    def add(self, step: Step) -> None:
         """Take one counted step. As the run's totals do, a turn is an answered model call."""
+        if not self.first_ns:
+            self.first_ns = step.start_ns
         if step.kind == "tool":
             if executed(step):
                 self.tool_calls += 1
-                _note(self.tools, step)
+                self._note(self.tools, step)
         elif step.usage is not None or step.kind in MODEL_KINDS:
             self._add_model(step)
-        self._add_time(step, run_id)
 
     def _add_model(self, step: Step) -> None:
-        answered = step.kind in MODEL_KINDS and step.status == "ok"
-        self.turns += step.kind == "llm" and answered
-        _note(self.models, step)
+        answered = step.status == "ok" and step.kind in MODEL_KINDS
+        self.turns += answered and step.kind == "llm"
+        self._note(self.models, step)
         usage = step.usage
         known = usage is not None and usage.input_tokens is not None and usage.output_tokens is not None
         if usage is not None:
             both = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+            cached = usage.cache_read_tokens or 0
             self.tokens += both
-            self.fresh_tokens += both - (usage.cache_read_tokens or 0)
+            self.fresh_tokens += both - cached
+            self.cached_tokens += cached
+            self.reasoning_tokens += usage.reasoning_tokens or 0
             self.rollups += step.container
         if step.cost_usd is not None:
             self.cost_usd += step.cost_usd
         elif answered:
-            _note(self.unpriced, step)
+            self._note(self.unpriced, step)
         if answered and not known:
-            _note(self.without_usage, step)
+            self._note(self.without_usage, step)
 
-    def _add_time(self, step: Step, run_id: str) -> None:
+    def add_time(self, step: Step, run_id: str) -> None:
+        """Let the run's duration grow by what this step adds; only where durations are limited."""
         end = max(step.end_ns, step.start_ns)
         start, last = self.runs.get(run_id, (step.start_ns, step.start_ns))
         if end > last:
@@ -84,9 +101,26 @@ class Spending(Part):
             return []
         if metric == "cost_usd":
             return self.unpriced
-        return self.without_usage if metric in ("tokens", "fresh_tokens") else []
+        return self.without_usage if metric.endswith("tokens") else []
+
+    def _note(self, calls: list[Ref], step: Step) -> None:
+        if len(calls) < (self.room or MAX_EVIDENCE):
+            calls.append(ref(step))
 
 
-def _note(calls: list[Ref], step: Step) -> None:
-    if len(calls) < MAX_EVIDENCE:
-        calls.append(ref(step))
+def part_of(parts: int) -> Spending:
+    """One of so many parts of a window, which together note about as many calls as one sum does."""
+    return Spending(room=MAX_EVIDENCE // parts + 1)
+
+
+def merged(parts: Iterable[Spending]) -> Spending:
+    """The sums of all `parts` (durations are not), which follow one another in time."""
+    total = Spending()
+    for part in parts:
+        for metric in SUMS:
+            setattr(total, metric, getattr(total, metric) + getattr(part, metric))
+        total.rollups += part.rollups
+        total.first_ns = total.first_ns or part.first_ns
+        for name in ("without_usage", "unpriced", "models", "tools"):
+            getattr(total, name).extend(getattr(part, name))
+    return total

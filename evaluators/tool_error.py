@@ -5,17 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, executed, ref
-from trailhound.model import FindingState, Run, Step, ToolCall
+from trailhound.evaluators.failure_rate import FailureRate, Rate
+from trailhound.evaluators.tools import Tools
+from trailhound.evaluators.windows import WindowLength, Windows
+from trailhound.model import FindingState, Run, Scope, Step, ToolCall
 
 MAX_TOOLS = 256
 """Tools of one run whose calls are counted apart; names come from models."""
 
 
+class AgentRate(BaseModel):
+    """Which share of an agent's tool calls may fail."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rate: float | None = Field(None, gt=0, lt=1, description="share above which it is a warning; not judged without")
+    min_calls: int = Field(20, ge=1, description="calls in the window before its share means something")
+    window: WindowLength = Field(3600.0, description="a length, or hour, day, week, month of the calendar in UTC")
+
+
 class ToolErrorSettings(RuleSettings):
     patience: int = Field(5, ge=1, description="further tool calls after which a failure counts as not recovered")
+    agent: AgentRate = Field(AgentRate(), description="for all runs of one agent, per window")
 
 
 @dataclass(slots=True, frozen=True)
@@ -34,6 +48,8 @@ class Tally:
 
 @dataclass(slots=True)
 class Errors(State):
+    rate: Rate | None = None
+    """Of an agent over its runs; the rest is for a run alone."""
     calls: int = 0
     tools: dict[str, Tally] = field(default_factory=dict)
     recent: list[str] = field(default_factory=list)
@@ -43,10 +59,16 @@ class Errors(State):
 class ToolError(Evaluator[ToolErrorSettings, Errors]):
     """A tool call failed: `info` when a later call of the same tool succeeded, `warning` when none did.
 
-    A call has failed when its span says so or when `tools[].error_when` holds for its result. One finding per tool and
+    A call has failed when its span says so, when `tools[].error_when` holds for its result, or (without an
+    `error_when`) when the result is a failure by its form: `isError: true`, or `error` with something in it and no data
+    beside it. One finding per tool and
     run; its evidence holds every failed call, `details` the number of calls, of failures, of failures made good, and
     the recovery rate. While the run goes on, a failure that may still be made good is `pending`; after `patience`
     further tool calls, or when the run ends, it is not.
+
+    With `agent.rate` the share of failed calls over all runs of an agent is judged too: a warning of scope `agent` when
+    more of at least `agent.min_calls` calls in one `agent.window` failed, resolved when the share falls again or the
+    next window begins.
     """
 
     rule = "tool-error"
@@ -54,8 +76,21 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
     SettingsType = ToolErrorSettings
     StateType = Errors
 
+    def __init__(self, settings: ToolErrorSettings, tools: Tools) -> None:
+        super().__init__(settings, tools)
+        given = settings.agent
+        self._rate = FailureRate(given.rate or 1.0, given.min_calls, Windows(given.window))
+        if given.rate is not None:
+            self.scopes = ("trajectory", "agent")
+
+    def begin(self, scope: Scope) -> Errors:
+        return Errors(rate=Rate() if scope == "agent" else None)
+
     def step(self, state: Errors, step: Step, run_id: str) -> None:
         if step.tool is None or not executed(step):
+            return
+        if state.rate is not None:
+            self._rate.take(state, state.rate, step, failed=self._failure(step, step.tool) is not None)
             return
         state.calls += 1
         name = step.tool.name
@@ -77,7 +112,7 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
     def _failure(self, step: Step, call: ToolCall) -> str | None:
         if step.status == "error":
             return (step.error.type or step.error.message or "error")[:200] if step.error is not None else "error"
-        return "error_when holds for the result" if self.tools.failed(call) else None
+        return "the result says so" if self.tools.failed(call) else None
 
     def _lose_patience(self, state: Errors, name: str, step: Step) -> None:
         """Let the failure fire whose last chance this call was."""

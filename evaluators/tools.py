@@ -12,6 +12,7 @@ from trailhound.errors import Invalid
 from trailhound.evaluators.contracts import Contracts
 from trailhound.evaluators.expressions import Expression, Uncomputable
 from trailhound.evaluators.likeness import Shape, shape_of
+from trailhound.evaluators.outcomes import says_failed
 from trailhound.evaluators.patterns import Pattern
 from trailhound.model import Step, ToolCall
 
@@ -36,6 +37,9 @@ class Declared:
 
 UNDECLARED = Declared(Tool(match=[]), "tools")
 """What is assumed of a tool that no entry matches."""
+WAITING = Declared(Tool(match=[], poll=True), "tools")
+"""... and of one that by its name only lets time pass."""
+WAITS = frozenset({"sleep", "wait", "delay"})
 
 
 class Tools:
@@ -57,7 +61,7 @@ class Tools:
         for patterns, declared in self._entries:
             if is_named(name, patterns):
                 return declared
-        return UNDECLARED
+        return WAITING if bare_name(name) in WAITS else UNDECLARED
 
     def shape(self, call: ToolCall) -> Shape | None:
         """What a call asks for, to compare it with others; None for a tool declared `poll` and for unseen arguments.
@@ -95,14 +99,16 @@ class Tools:
             return True, str(error)
 
     def failed(self, call: ToolCall) -> bool:
-        """Whether `error_when` says that the call failed; one that cannot be computed says nothing."""
-        declared = self.of(call.name)
-        if declared.error_when is None or call.result is None:
+        """Whether the result says that the call failed: by `error_when` where that can be computed, else by its form."""
+        if call.result is None:
             return False
+        error_when = self.of(call.name).error_when
+        if error_when is None:
+            return says_failed(call.result)
         try:
-            return declared.error_when(call.result)
+            return error_when(call.result)
         except Uncomputable:
-            return False
+            return says_failed(call.result)
 
 
 def is_named(name: str, patterns: Iterable[str]) -> bool:

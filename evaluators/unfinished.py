@@ -17,6 +17,8 @@ OUR_DOING = frozenset({"memory", "step_limit"})
 class Last(State):
     evidence: tuple[Ref, ...] = ()
     call: str = ""
+    answered: bool = False
+    """The last call was a model's answer that asked for nothing more."""
 
 
 class Unfinished(Evaluator[RuleSettings, Last]):
@@ -26,7 +28,9 @@ class Unfinished(Evaluator[RuleSettings, Last]):
     agent gave up without telling. The evidence is the last call that was seen. A run that waits for a person is not
     unfinished, nor is one whose root ended in error (its status is `failed`) or without an answer (`completed`).
     Nothing is said of a run that Trailhound itself closed, for its steps or for memory (`runs.max_steps`, `runs.memory`).
-    The finding goes away when the end arrives after all.
+    `details.ending` tells a run that was `abandoned` in the middle of its work from one that was `answered`: its last
+    call is a model's answer that asks for no tool, so that most likely only the end of the root got lost. The finding
+    goes away when the end arrives after all.
     """
 
     rule = "unfinished"
@@ -36,17 +40,19 @@ class Unfinished(Evaluator[RuleSettings, Last]):
     def step(self, state: Last, step: Step, run_id: str) -> None:
         state.evidence = (ref(step),)
         state.call = f"{step.kind} {step.name}"[:120]
+        state.answered = step.kind == "llm" and step.status == "ok" and bool(step.output) and not step.tool_requests
 
     def conclude(self, state: Last, run: Run) -> Iterable[Draft]:
         if run.status != "unfinished" or run.status_reason in OUR_DOING:
             return
         seen = rfc3339(run.ended_ns) if run.ended_ns else "never"
+        after = " after an answer" if state.answered else ""
         yield Draft(
             anchor="run",
             severity="warning",
-            summary=f"the run stopped without an end; the last call was {state.call or 'not seen'}",
+            summary=f"the run stopped without an end{after}; the last call was {state.call or 'not seen'}",
             expected="the run's root ends",
             actual=f"no end of the root; the last sign of life was {seen}",
             evidence=state.evidence,
-            details={"reason": run.status_reason},
+            details={"reason": run.status_reason, "ending": "answered" if state.answered else "abandoned"},
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
 MAX_PHRASE = 200
+"""Characters."""
 MAX_WORDS = 24
 """Longer texts are content, not a phrase: a file written again with one word changed is no repetition."""
 MIN_INFLECTED = 4
@@ -15,6 +18,21 @@ _ENDS = ".,;:!?"
 _QUOTES = "\"'`"
 
 
+def near(one: str, other: str) -> bool:
+    """Whether two phrases differ in no more than inflections, single letters and at most one added word.
+
+    At least half of the words must be equal, in the same order; words with digits or inner punctuation (numbers, ids,
+    paths, names of files) must all be. A word replaced by another one makes another request.
+    """
+    if one == other:
+        return True
+    a, b = words_of(one), words_of(other)
+    if a is None or b is None or abs(len(a) - len(b)) > 1:
+        return False
+    return a == b or (2 * len(set(a) & set(b)) >= min(len(a), len(b)) and _near(a, b))
+
+
+@functools.lru_cache(1024)
 def words_of(text: str) -> tuple[str, ...] | None:
     """The words of a phrase in lower case without punctuation and fillers; None when `text` is no phrase."""
     if len(text) > MAX_PHRASE or " " not in text or "\n" in text:
@@ -24,17 +42,10 @@ def words_of(text: str) -> tuple[str, ...] | None:
     return tuple(words) if 1 <= len(words) <= MAX_WORDS else None
 
 
-def near(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Whether two phrases differ in no more than inflections, single letters and at most one added word.
-
-    At least half of the words must be equal, in the same order; words with digits or inner punctuation (numbers, ids,
-    paths, names of files) must all be. A word replaced by another one makes another request.
-    """
-    if a == b:
-        return True
+def _near(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     if len(a) > len(b):
         a, b = b, a
-    if len(a) < 3 or len(b) - len(a) > 1:
+    if len(a) < 3:
         return False
     if len(b) > len(a):
         added = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if not _same_word(x, y)), len(a))

@@ -37,7 +37,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     ),
     "Finding": _object(
         finding_id=_STRING, rule=_STRING, severity={"enum": ["info", "warning", "critical"]},
-        state={"enum": ["pending", "firing", "resolved"]}, scope={"enum": ["trajectory", "session", "agent"]},
+        state={"enum": ["pending", "firing", "resolved"]}, scope={"enum": ["trajectory", "session", "agent", "user", "tenant"]},
         trajectory_id=_NULLABLE, session_id=_NULLABLE, tenant=_STRING, service=_STRING, agent=_NULLABLE, summary=_STRING,
         expected=_STRING, actual=_STRING, evidence={"type": "array", "items": _object(trace_id=_STRING, span_id=_STRING)},
         first_seen=_TIME, last_seen=_TIME, details={"type": "object"},

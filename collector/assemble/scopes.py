@@ -1,4 +1,4 @@
-"""Judgement wider than one run: over the runs of a session, and over the runs of an agent."""
+"""Judgement wider than one run: over the runs of a session, an agent, a user, a tenant."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.model import Finding, Run, Scope
 
 ScopeKey = tuple[str, str]
-"""(tenant, `session:ID` or `agent:SERVICE:NAME`)"""
-_WIDER: tuple[Scope, ...] = ("session", "agent")
+"""(tenant, `session:ID`, `agent:SERVICE:NAME`, `user:ID` or `tenant`)"""
+_WIDER: tuple[Scope, ...] = ("session", "agent", "user", "tenant")
 
 
 class WiderScopes:
@@ -117,4 +117,7 @@ class WiderScopes:
 def _key_of(scope: Scope, run: Run) -> ScopeKey | None:
     if scope == "agent":
         return (run.tenant, f"agent:{run.service}:{run.agent or ''}")
-    return None if run.session_id is None else (run.tenant, f"session:{run.session_id}")
+    if scope == "tenant":
+        return (run.tenant, "tenant")
+    named = run.session_id if scope == "session" else run.user_id
+    return None if named is None else (run.tenant, f"{scope}:{named}")

@@ -42,12 +42,15 @@ CONFIG = Config.model_validate(
                 "run": {"turns": 4, "tool_calls": 6, "tokens": 600, "fresh_tokens": 400, "cost_usd": 1, "duration": "20s"},
                 "session": {"turns": 6, "cost_usd": 2, "duration": "30s"},
                 "agent": {"tool_calls": 5, "cost_usd": 1, "window": "10s"},
-            }
+                "user": {"turns": 5, "tokens": 500, "window": "10s", "rolling": True},
+                "tenant": {"tool_calls": 7, "reasoning_tokens": 10, "window": "7s"},
+            },
+            "tool-error": {"agent": {"rate": 0.3, "min_calls": 3, "window": "10s"}},
         },
     }
 )  # fmt: skip
 RULES = RuleSet(CONFIG)
-SCOPES: tuple[Scope, ...] = ("trajectory", "session", "agent")
+SCOPES: tuple[Scope, ...] = ("trajectory", "session", "agent", "user", "tenant")
 STATUS = ("open", "completed", "failed", "unfinished")
 
 

@@ -137,10 +137,10 @@ def test_without_limits_it_judges_nothing() -> None:
 @pytest.mark.parametrize(
     ("rules", "says"),
     [
-        ({"run": {"turn": 3}}, "`rules.budget.run.turn` is not a setting; did you mean `turns`? known here: cost_usd, duration, fresh_tokens, tokens, tool_calls, turns"),
+        ({"run": {"turn": 3}}, "`rules.budget.run.turn` is not a setting; did you mean `turns`? known here: cached_tokens, cost_usd, duration, fresh_tokens, reasoning_tokens, tokens, tool_calls, turns"),
         ({"run": {"turns": 0}}, "`rules.budget.run.turns`: Input should be greater than 0"),
         ({"run": {"duration": "soon"}}, "`rules.budget.run.duration`: 'soon' is no duration: write for example 500ms, 30s, 15m, 24h or 7d"),
-        ({"session": {"window": "1h"}}, "`rules.budget.session.window` is not a setting; known here: cost_usd, duration, fresh_tokens, tokens, tool_calls, turns"),
+        ({"session": {"window": "1h"}}, "`rules.budget.session.window` is not a setting; known here: cached_tokens, cost_usd, duration, fresh_tokens, reasoning_tokens, tokens, tool_calls, turns"),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_named(rules: dict[str, Any], says: str) -> None:

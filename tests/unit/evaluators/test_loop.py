@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trailhound.model import Failure, Finding, Step
-from trailhound.testing import judge, run_header, tool_step
+from trailhound.testing import judge, llm_step, run_header, tool_step
 
 ASKED = {"query": "squeaky disc brake"}
 
@@ -141,9 +141,14 @@ def test_near_duplicates_are_a_loop() -> None:
 
 
 def test_arguments_that_differ_in_declared_volatile_fields_are_near_duplicates() -> None:
-    steps = [tool_step(i, "search", {"q": "x", "request_id": str(i)}, "none") for i in range(3)]
+    steps = [tool_step(i, "search", {"q": "x", "salt": str(i)}, "none") for i in range(3)]
     assert loops(steps) == []
-    assert len(loops(steps, tools=[{"match": "search", "volatile": ["request_id"]}])) == 1
+    assert len(loops(steps, tools=[{"match": "search", "volatile": ["salt"]}])) == 1
+
+
+@pytest.mark.parametrize("key", ["request_id", "requestId", "Correlation-Id", "nonce", "attempt"])
+def test_ids_of_the_request_itself_ask_for_nothing(key: str) -> None:
+    assert len(loops([tool_step(i, "search", {"q": "x", key: f"r-{i}"}, "none") for i in range(3)])) == 1
 
 
 def failed(at: float, message: str = "timeout") -> Step:
@@ -182,6 +187,92 @@ def test_calls_that_did_not_run_are_none() -> None:
 
 def test_other_tools_and_other_values_are_other_calls() -> None:
     assert loops([tool_step(i, f"t{i}", {}, "r") for i in range(9)]) == []
+
+
+class TestLive:
+    """What is said while the run is open."""
+
+    def states(self, steps: list[Step], status: str = "open") -> list[tuple[str, str]]:
+        return [(f.severity, f.state) for f in loops(steps, run=run_header(status=status, ended_ns=steps[-1].end_ns))]
+
+    def test_failures_that_may_pass_are_pending_until_they_are_many_or_the_run_ends(self) -> None:
+        tries = [failed(i) for i in range(5)]
+        assert self.states(tries) == [("warning", "pending")]
+        assert self.states(tries, "failed") == [("warning", "firing")]
+        assert self.states([*tries, failed(5)]) == [("critical", "firing")]
+
+    def test_other_failures_fire_at_once(self) -> None:
+        steps = [tool_step(i, "fetch", {}, status="error", error=Failure("KeyError", "no such user")) for i in range(3)]
+        assert self.states(steps) == [("warning", "firing")]
+
+    def test_on_the_way_to_a_cycle_a_loop_is_pending(self) -> None:
+        rounds = [tool_step(i, "ab"[i % 2], {}, "r") for i in range(5)]
+        assert self.states(rounds) == [("warning", "pending")]
+        assert self.states([*rounds, tool_step(5, "c", {}, "r")]) == [("warning", "firing")]
+        assert self.states(rounds, "completed") == [("warning", "firing")]
+        assert self.states([*rounds, tool_step(5, "b", {}, "r")]) == []  # the cycle speaks
+
+    def test_a_loop_with_other_work_between_fires_at_once(self) -> None:
+        steps = [tool_step(i, "t", {"n": 1 if i % 2 else i}, "r") for i in range(1, 6)]
+        assert self.states(steps) == [("warning", "firing")]
+
+
+def test_a_failure_between_is_no_progress() -> None:
+    found = loops([*calls(2), tool_step(2, "search_kb", ASKED, status="error"), *calls(4)[3:]])
+    assert [(f.details["calls"], f.details["failing"]) for f in found] == [(3, False)]
+
+
+def test_a_result_that_changed_twice_is_polled() -> None:
+    states = ["queued", "starting", *["running"] * 5]
+    assert loops([tool_step(i, "t", {}, s) for i, s in enumerate(states)]) == []
+    assert len(loops([tool_step(i, "t", {}, s) for i, s in enumerate([*states, "running"])])) == 1
+
+
+@pytest.mark.parametrize("key", ["cursor", "nextPageToken", "after", "since"])
+def test_a_cursor_that_moves_on_is_no_loop(key: str) -> None:
+    ids = [f"7f3c1c7e-3c40-4d2e-9a35-0d9a6a9e2d1{i}" for i in range(6)]
+    assert loops([tool_step(i, "t", {"q": "x", key: each}, None) for i, each in enumerate(ids)]) == []
+
+
+def test_waiting_is_no_loop() -> None:
+    assert loops([tool_step(i, "sleep", {"seconds": 5}, "ok") for i in range(9)]) == []
+    assert len(loops([tool_step(i, "sleep", {}, "ok") for i in range(9)], tools=[{"match": "sleep"}])) == 1
+
+
+@pytest.mark.parametrize(("first", "told"), [(2, 0), (1, 1)])
+def test_the_window_holds_64_calls(first: int, told: int) -> None:
+    """The first and the last of three equal calls are 64 calls apart, or 63."""
+    places = {0, 32, 64 if first == 2 else 63}
+    steps = [tool_step(i, "t", {"n": "same" if i in places else i}, "r") for i in range(65)]
+    assert len(loops(steps)) == told
+
+
+class TestAnswers:
+    """The same answer over and over."""
+
+    def said(self, *answers: str, question: str = "where is it?", **fields: Any) -> list[Step]:
+        steps = [llm_step(2 * i, **fields) for i in range(len(answers))]
+        for step, answer in zip(steps, answers, strict=True):
+            step.output, step.input = answer, question
+        return steps
+
+    @pytest.mark.parametrize(("count", "severity"), [(2, None), (3, "warning"), (6, "critical")])
+    def test_severity_rises(self, count: int, severity: str | None) -> None:
+        found = loops(self.said(*["I will look."] * count))
+        assert [(f.severity, f.details["answer"], len(f.evidence)) for f in found] == ([(severity, "I will look.", count)] if severity else [])  # fmt: skip
+
+    def test_other_questions_may_have_the_same_answer(self) -> None:
+        steps = self.said(*["no"] * 5)
+        for i, step in enumerate(steps):
+            step.input = f"is mail {i} spam?"
+        assert loops(steps) == []
+
+    def test_work_between_makes_it_fine(self) -> None:
+        steps = self.said(*["I will look."] * 5)
+        assert loops([s for i, step in enumerate(steps) for s in (step, tool_step(2 * i + 1, "t", {"n": i}, i))]) == []
+
+    def test_answers_sampled_at_once_are_one(self) -> None:
+        assert loops(self.said(*["12"] * 5, lasts=60.0)) == []
 
 
 class TestSession:

@@ -20,8 +20,16 @@ def test_the_last_call_is_the_evidence() -> None:
     assert (found.rule, found.severity, found.state) == ("unfinished", "warning", "firing")
     assert found.evidence == [(steps[1].trace_id, steps[1].span_id)]
     assert found.first_seen_ns == found.last_seen_ns == run.ended_ns
-    assert found.details == {"reason": "idle"}
+    assert found.details == {"reason": "idle", "ending": "abandoned"}
     assert "tool delete_records" in found.summary
+
+
+def test_a_run_whose_last_word_was_an_answer_says_so() -> None:
+    step = llm_step(0)
+    step.output = "Your order is on its way."
+    (found,) = judge([step], run=run_header(status="unfinished", ended_ns=step.end_ns))
+    assert found.details["ending"] == "answered"
+    assert found.summary.startswith("the run stopped without an end after an answer")
 
 
 def test_a_run_of_which_nothing_ended() -> None:

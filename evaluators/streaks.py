@@ -1,0 +1,130 @@
+"""Equal calls of one agent among its last ones: the memory of the rule `loop`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from trailhound.evaluators.base import Part, Ref
+from trailhound.evaluators.likeness import Shape, alike
+from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW
+from trailhound.model import Step
+
+_FAILED = b"\0failed"
+
+
+class Streak(NamedTuple):
+    """Equal calls of one agent since the last progress; replaced, never changed."""
+
+    shape: Shape
+    first: Step
+    seen: Step | None
+    """The latest call whose outcome is known."""
+    end_ns: int
+    """When the latest occurrence ended: a call that starts earlier belongs to the same parallel turn."""
+    failing: bool
+    """Failures of a call are a streak of their own, beside that of its successes."""
+    transient: bool
+    """Every one of them failed for a reason that may pass."""
+    run_id: str
+    changes: int = 0
+    """How often the call brought something else before: one that keeps changing is polled."""
+    times: int = 1
+    """Occurrences inside the window; once told, all of them."""
+    held: int = 1
+    """Calls inside the window."""
+    reworded: bool = False
+    """Their arguments were not equal, only near-identical."""
+    evidence: tuple[Ref, ...] = ()
+    """Of all its calls, once there are several."""
+    anchor: str = ""
+    """Of its finding, once it is told."""
+    runs: int = 1
+    in_run: int = 1
+    """Occurrences in the run that it is in now."""
+
+
+@dataclass(slots=True)
+class Lane(Part):
+    """The last calls of one agent."""
+
+    streaks: dict[int, Streak] = field(default_factory=dict)
+    by_key: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
+    window: list[int] = field(default_factory=list)
+    """Number of the streak of each call; negative when the call was no occurrence of its own."""
+    number: int = 0
+    failing: int = 0
+    """Streaks of failures in the window."""
+    period: int = 0
+    """Calls in the round that the agent seems to go; 0 when it seems to go none."""
+    waiting: tuple[int, ...] = ()
+    """Streaks that are told for sure only when no cycle comes of that round."""
+
+    def find(self, shape: Shape) -> int | None:
+        """The streak that a call continues; of several near ones the oldest."""
+        for number in self.by_key.get(shape.key, ()):
+            if alike(self.streaks[number].shape, shape):
+                return number
+        return None
+
+    def start(self, streak: Streak) -> None:
+        self.number += 1
+        key = streak.shape.key
+        self.streaks[self.number] = streak
+        self.by_key[key] = (*self.by_key[key], self.number) if key in self.by_key else (self.number,)
+        self.window.append(self.number)
+        self.failing += streak.failing
+
+    def remove(self, number: int) -> Streak:
+        streak = self.streaks.pop(number)
+        self.failing -= streak.failing
+        rest = tuple(n for n in self.by_key[streak.shape.key] if n != number)
+        if rest:
+            self.by_key[streak.shape.key] = rest
+        else:
+            del self.by_key[streak.shape.key]
+        return streak
+
+    def make_room(self) -> None:
+        """Let the oldest call go, so that with the next one there are as many as the window holds."""
+        if len(self.window) < WINDOW:
+            return
+        number = self.window.pop(0)
+        counted, number = number > 0, abs(number)
+        streak = self.streaks.get(number)
+        if streak is None:
+            return
+        if streak.held == 1:
+            self.remove(number)
+            return
+        self.streaks[number] = streak._replace(
+            held=streak.held - 1, times=streak.times - (counted and not streak.anchor)
+        )
+
+    def course(self, rounds: int) -> int:
+        """The period of the round that the last calls are in: it was gone `rounds - 1` times and begun again; else 0."""
+        recent = self.recent()
+        for period in range(2, MAX_PERIOD + 1):
+            matched = _matched(recent, period)
+            if matched > (rounds - 1) * period:
+                return period if _matched(recent, 1) < period and matched < rounds * period else 0
+        return 0
+
+    def on_course(self, rounds: int) -> bool:
+        """Whether the round that was seen still goes on and is not yet a cycle, which another rule tells."""
+        matched = _matched(self.recent(), self.period)
+        return (rounds - 1) * self.period < matched < rounds * self.period
+
+    def recent(self) -> list[int]:
+        """The streaks of the last calls, latest first."""
+        return [number for number in reversed(self.window) if number > 0]
+
+
+def _matched(recent: list[int], period: int) -> int:
+    """How many of the last calls in a row continue the streak of the call `period` calls before."""
+    return next((i for i, (x, y) in enumerate(zip(recent, recent[period:], strict=False)) if x != y), max(0, len(recent) - period))  # fmt: skip
+
+
+def failed(shape: Shape) -> Shape:
+    """What failures of a call are kept under."""
+    return shape._replace(key=shape.key + _FAILED)

@@ -1,0 +1,52 @@
+"""The rules against labelled trajectories that they were not mended with, and the figures that the documentation gives."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.cases import Case
+from tests.corpus.generate import DEVELOPMENT, HELD_BACK, generate
+from tests.corpus.score import RULES, Score, score, table
+
+PAGE = Path(__file__).parents[3] / "docs" / "evaluators" / "detection.md"
+AT_LEAST = 0.98
+
+
+@cache
+def held_back() -> list[Case]:
+    return generate(*HELD_BACK)
+
+
+@cache
+def scores() -> dict[str, Score]:
+    return score(held_back())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_is_precise_and_misses_little(rule: str) -> None:
+    one = scores()[rule]
+    assert one.right > 0
+    assert min(one.precision, one.recall) >= AT_LEAST, "\n".join(one.missed + one.false)
+
+
+def test_the_corpus_is_large_and_of_many_kinds() -> None:
+    cases = held_back()
+    assert len(cases) >= 300
+    assert len({c.kind for c in cases if c.kind.startswith("loop:")}) >= 10
+    assert len({c.kind for c in cases if c.kind.startswith("fine:")}) >= 20
+    assert sum(c.kind.startswith("recorded:") for c in cases) >= 20
+
+
+def test_the_same_seed_makes_the_same_corpus_and_another_seed_another() -> None:
+    first, again = (generate(*DEVELOPMENT, times=1) for _ in range(2))
+    assert first == again
+    assert first[:50] != generate(*HELD_BACK, times=1)[:50]
+
+
+def test_the_documentation_gives_these_figures() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert table(scores()) in text, f"docs/evaluators/detection.md must hold\n{table(scores())}"
+    assert f"{len(held_back())} trajectories" in text
