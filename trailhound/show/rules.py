@@ -38,4 +38,9 @@ def _settings(rule: RuleDescription) -> Table:
 
 
 def _default(schema: dict[str, Any]) -> str:
-    return orjson.dumps(schema["default"]).decode() if "default" in schema else "required"
+    if "default" not in schema:
+        return "required"
+    given = schema["default"]
+    if isinstance(given, dict):  # a section: what is set in it, which is short
+        given = {key: value for key, value in given.items() if value is not None}
+    return orjson.dumps(given).decode()
