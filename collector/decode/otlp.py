@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -10,7 +12,7 @@ from google.protobuf.message import DecodeError
 from trailhound.collector.decode import schema
 from trailhound.collector.decode.encode import encode_resource, encode_span
 from trailhound.collector.decode.request import groups, refusal, valid_ids
-from trailhound.collector.decode.values import read_attributes, read_value, text
+from trailhound.collector.decode.values import name_of, read_attributes, read_value, text
 from trailhound.errors import Invalid
 from trailhound.model import (
     AttributeValue,
@@ -27,6 +29,7 @@ from trailhound.model import (
 FLAGS_MASK = 0x3FF
 """Low 8 bits: W3C trace flags; bits 8 and 9: the parent is remote. The rest is reserved (OTLP Span.flags)."""
 
+_ZERO8 = bytes(8)
 _statuses: dict[bytes, tuple[int, str]] = {b"": (0, "")}
 
 
@@ -52,28 +55,35 @@ class Decoded:
 def decode_traces(record: Record) -> Decoded:
     """All spans of a traces record, in wire order. Raises Invalid for a body that `admit` would refuse."""
     decoded = Decoded()
+    wires = _all_spans(record.body)
     for group in groups(record.body):
         resource, resource_raw = _resource(group.resource)
         for scope_group in group.scopes:
             scope = _scope(scope_group.scope)
             for raw in scope_group.items:
-                _take(raw, record, resource, resource_raw, scope, decoded)
+                wire = _one_span(raw) if wires is None else next(wires)
+                if wire is None or not valid_ids(wire.trace_id, wire.span_id):
+                    decoded.rejected.append(refusal(raw, wire))
+                    continue
+                span, lost = _span(wire, record, resource, scope)
+                decoded.spans.append(Received(span, encode_span(span) if lost else raw, resource_raw))
     return decoded
 
 
-def _take(
-    raw: bytes, record: Record, resource: Resource, resource_raw: bytes, scope: InstrumentationScope, into: Decoded
-) -> None:
+def _all_spans(body: bytes) -> Iterator[Any] | None:
+    """The spans of a request out of one parse, which is cheapest; None when one of them is corrupt."""
     try:
-        wire = schema.Span.FromString(raw)
+        request = schema.SpansRequest.FromString(body)
     except DecodeError:
-        into.rejected.append(refusal(raw, None))
-        return
-    if not valid_ids(wire.trace_id, wire.span_id):
-        into.rejected.append(refusal(raw, wire))
-        return
-    span, lost = _span(wire, record, resource, scope)
-    into.spans.append(Received(span, encode_span(span) if lost else raw, resource_raw))
+        return None
+    return (span for group in request.groups for scope in group.scopes for span in scope.items)
+
+
+def _one_span(raw: bytes) -> Any:
+    try:
+        return schema.Span.FromString(raw)
+    except DecodeError:
+        return None
 
 
 def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationScope) -> tuple[Span, int]:
@@ -82,10 +92,10 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
     span_id, parent = wire.span_id, wire.parent_span_id
     span = Span(
         record.tenant,
-        wire.trace_id.hex(),
+        _hex(wire.trace_id),
         span_id.hex(),
-        parent.hex() if len(parent) == 8 and parent != span_id and parent.strip(b"\0") else "",
-        text(wire.name),
+        _hex(parent) if len(parent) == 8 and parent != span_id and parent != _ZERO8 else "",
+        name_of(wire.name),
         wire.kind,
         wire.start,
         wire.end,
@@ -104,6 +114,12 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
     lost += _add_status(wire.status, span)
     span.dropped = lost + wire.dropped_attributes + wire.dropped_events + wire.dropped_links
     return span, lost
+
+
+@lru_cache(maxsize=1024)
+def _hex(raw: bytes) -> str:
+    """One string object for the ids that neighbouring spans share."""
+    return raw.hex()
 
 
 def _add_event(raw: bytes, span: Span) -> int:

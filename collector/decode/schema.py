@@ -32,6 +32,10 @@ _MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
     "IdsRequest": {"groups": (1, "repeated IdsGroup")},
     "IdsGroup": {"scopes": (2, "repeated IdsScope")},
     "IdsScope": {"items": (2, "repeated Ids")},
+    # a traces request with its spans
+    "SpansRequest": {"groups": (1, "repeated SpansGroup")},
+    "SpansGroup": {"scopes": (2, "repeated SpansScope")},
+    "SpansScope": {"items": (2, "repeated Span")},
     "Span": {
         "trace_id": (1, "bytes"),
         "span_id": (2, "bytes"),
@@ -91,5 +95,5 @@ def _class(name: str) -> Any:
 
 
 Request, Resource, Scope, Ids = _class("Request"), _class("Resource"), _class("Scope"), _class("Ids")
-IdsRequest = _class("IdsRequest")
+IdsRequest, SpansRequest = _class("IdsRequest"), _class("SpansRequest")
 Span, Event, Link, Status, Log = _class("Span"), _class("Event"), _class("Link"), _class("Status"), _class("Log")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from trailhound.collector.decode.wire import BYTES, FIXED64, VARINT, read_varint, signed, walk
+from trailhound.collector.decode.wire import BYTES, FIXED64, VARINT, read_varint, signed, varint, walk
 from trailhound.errors import Invalid
 from trailhound.model import AttributeValue
 
@@ -31,7 +32,7 @@ _pairs: dict[bytes, tuple[str, AttributeValue]] = {}
 """Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte.
 Spans share the lists in it (finish reasons), as they share their resource: nobody changes what a span holds."""
 _names: dict[bytes, str] = {}
-"""Attribute keys seen before: one string object a key makes later dict look-ups cheap."""
+"""Attribute keys and names of spans seen before: one string object a key makes later dict look-ups cheap."""
 
 
 def text(raw: bytes) -> str:
@@ -47,7 +48,7 @@ def read_attributes(pairs: Sequence[bytes]) -> tuple[dict[str, AttributeValue], 
     found: dict[str, AttributeValue] = {}
     dropped = 0
     for pair in pairs if len(pairs) <= MAX_ATTRIBUTES else pairs[:MAX_ATTRIBUTES]:
-        known = _pairs.get(pair)
+        known = _pairs.get(pair) if len(pair) <= _MEMO_LENGTH else None
         if known is None:
             try:
                 known = _read_pair(pair)
@@ -61,20 +62,39 @@ def read_attributes(pairs: Sequence[bytes]) -> tuple[dict[str, AttributeValue], 
 def _read_pair(pair: bytes) -> tuple[str, AttributeValue]:
     """(key, value) of one KeyValue. Raises Invalid when it is corrupt."""
     size = len(pair)
-    split = pair[1] + 2 if size > 3 and pair[0] == _KEY_TAG and pair[1] < 0x80 else size
-    if split + 1 < size and pair[split] == _VALUE_TAG:  # as every exporter writes it: key, then value
-        length, at = pair[split + 1], split + 2
-        if length > 0x7F:
-            length, at = read_varint(pair, split + 1)
-        if at + length == size:
-            known = (_name(pair[2:split]), read_value(pair, at, size))
-            if size <= _MEMO_LENGTH and known[1].__class__ is not dict:
-                if len(_pairs) >= _MEMO_SIZE:
-                    _pairs.clear()
-                _pairs[pair] = known
-            return known
+    at = pair[1] + 3 if size > 3 and pair[0] == _KEY_TAG and pair[1] < 0x80 else size
+    if at < size and pair[at - 1] == _VALUE_TAG:  # as every exporter writes it: key, then value
+        frame = _string_frame(size - at)
+        if pair.startswith(frame, at):
+            known = (name_of(pair[2 : at - 1]), text(pair[at + len(frame) :]))
+            return known if size > _MEMO_LENGTH else _remember(pair, known)
+        length, start = read_varint(pair, at)
+        if start + length == size:
+            known = (name_of(pair[2 : at - 1]), read_value(pair, start, size))
+            return known if size > _MEMO_LENGTH or known[1].__class__ is dict else _remember(pair, known)
     name, start, end = _split_pair(pair, 0, size)
     return name, read_value(pair, start, end)
+
+
+def _remember(pair: bytes, known: tuple[str, AttributeValue]) -> tuple[str, AttributeValue]:
+    if len(_pairs) >= _MEMO_SIZE:
+        _pairs.clear()
+    _pairs[pair] = known
+    return known
+
+
+@lru_cache(maxsize=16384)
+def _string_frame(size: int) -> bytes:
+    """What stands before the text in `size` bytes that hold a length, the tag of a string, its length and the text.
+
+    It is compared instead of parsed. Where the two lengths have different widths no text can follow it.
+    """
+    for width in range(1, 5):
+        length = size - 2 * width - 1
+        inner, outer = varint(length), varint(1 + width + length)
+        if length >= 0 and len(inner) == len(outer) == width:
+            return outer + bytes((_STRING_TAG,)) + inner
+    return b"\xff" * 11  # no varint
 
 
 def _split_pair(data: bytes, start: int, end: int) -> tuple[str, int, int]:
@@ -85,15 +105,18 @@ def _split_pair(data: bytes, start: int, end: int) -> tuple[str, int, int]:
             key = data[a:b]
         elif wire == BYTES and number == 2:
             at, to = a, b
-    return _name(key), at, to
+    return name_of(key), at, to
 
 
-def _name(raw: bytes) -> str:
+def name_of(raw: bytes) -> str:
+    """The text of a key or a name: one string object for all that are equal."""
     name = _names.get(raw)
     if name is None:
         if len(_names) >= _MEMO_SIZE:
             _names.clear()
-        name = _names[raw] = text(raw)
+        name = text(raw)
+        if len(raw) <= _MEMO_LENGTH:
+            _names[raw] = name
     return name
 
 
@@ -103,9 +126,7 @@ def read_value(data: bytes, start: int, end: int) -> AttributeValue:
         return None
     tag = data[start]
     if tag == _STRING_TAG and start + 1 < end:
-        length, at = data[start + 1], start + 2
-        if length > 0x7F:
-            length, at = read_varint(data, start + 1)
+        length, at = read_varint(data, start + 1)
         if at + length == end:
             return text(data[at:end])
     elif tag == _INT_TAG:

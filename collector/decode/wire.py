@@ -20,6 +20,12 @@ def corrupt(what: str) -> Invalid:
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """(value, position after it), the value unsigned and cut to 64 bits. Raises Invalid past the end or over 10 bytes."""
+    if at + 1 < len(data):  # nearly all have one or two bytes
+        first, second = data[at], data[at + 1]
+        if first < 0x80:
+            return first, at + 1
+        if second < 0x80:
+            return first & 0x7F | second << 7, at + 2
     value = shift = 0
     for byte in data[at : at + 10]:
         at += 1
@@ -28,6 +34,17 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
             return value & (_WRAP - 1), at
         shift += 7
     raise corrupt("a varint does not end")
+
+
+def varint(value: int) -> bytes:
+    """`value` as a varint; nothing for a negative one."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    if value >= 0:
+        out.append(value)
+    return bytes(out)
 
 
 def signed(value: int) -> int:
