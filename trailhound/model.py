@@ -160,8 +160,10 @@ class ToolCall:
     """Hash of the canonical JSON of the arguments (`canonical.digest`); None when the arguments were not recorded."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class Model:
+    """Which model was called; steps share equal ones."""
+
     provider: str | None = None
     request: str | None = None
     response: str | None = None

@@ -9,6 +9,8 @@ from trailhound.model import Run, Step
 T = TypeVar("T")
 Order = tuple[int, int, str]
 Texts = tuple[str | None, ...]
+MAX_SAID = 8
+"""Different sets of texts that are remembered: a run has one from its model calls, one from its tools, and few more."""
 
 
 class First(Generic[T]):
@@ -49,7 +51,6 @@ class Header:
         "_named_agent",
         "_output",
         "_said",
-        "_said_at",
         "_texts",
         "_traces",
         "ended_ns",
@@ -62,9 +63,8 @@ class Header:
     def __init__(self) -> None:
         self._texts: tuple[First[str], ...] = tuple(First() for _ in range(6))
         """Service, its version, environment, session, user and task."""
-        self._said: Texts | None = None
-        self._said_at: Order = (0, 0, "")
-        """What the texts were offered last, and when: the same again later changes nothing."""
+        self._said: dict[Texts, Order] = {}
+        """What the texts were offered lately, and when first: the same again later changes nothing."""
         self.root: First[Step] = First()
         """The root that starts first; the root of a run is a step whose parent is none or in another process."""
         self.last_root: Last[Step] = Last()
@@ -104,10 +104,13 @@ class Header:
 
     def _add_texts(self, step: Step, order: Order) -> None:
         said = (step.service, step.service_version, step.environment, step.session_id, step.user_id, step.task)
-        if said != self._said or order < self._said_at:
+        before = self._said.get(said)
+        if before is None or order < before:
             for first, text in zip(self._texts, said, strict=True):
                 first.offer(order, text)
-            self._said, self._said_at = said, order
+            if len(self._said) >= MAX_SAID:
+                self._said.clear()
+            self._said[said] = order
 
     def _add_agent(self, step: Step, agent: str, order: Order) -> None:
         (self._agent if step.kind == "agent" else self._named_agent).offer(order, agent)

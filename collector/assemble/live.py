@@ -191,7 +191,7 @@ class LiveRun:
     def enter(self, step: Step) -> None:
         """Count a step that was placed, and let the rules see it."""
         self._totals.put(step)
-        self._pauses.add(step)
+        self._pauses.add(step, self._every)
         if _judged(step):
             self._judge.put(step)
             self._come[id(step)] = step
@@ -271,7 +271,10 @@ class LiveRun:
 
     def steps(self) -> list[Step]:
         """All steps in order, synthetic calls included."""
-        return sorted([*self._spans(), *self._calls.synthetic.values()], key=lambda s: s.order)
+        return sorted(self._every(), key=lambda s: s.order)
+
+    def _every(self) -> list[Step]:
+        return [*self._spans(), *self._calls.synthetic.values()]
 
     def _spans(self) -> list[Step]:
         return [step for tree in self._trees.values() for step in tree.lineage.steps.values()]

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from trailhound.model import Step
 
 
 class Pauses:
-    """Pending steps, and the calls that ran or were denied."""
+    """Pending steps, and the calls that ran or were denied; these are counted only once something is pending."""
+
+    __slots__ = ("_done", "_pending")
 
     def __init__(self) -> None:
         self._pending: dict[str, Step] = {}
-        self._done: dict[tuple[str, str | None], int] = {}
-        """(tool, call id) and (tool, hash of the arguments) -> how many calls."""
+        self._done: dict[tuple[str, str | None], int] | None = None
+        """(tool, call id) and (tool, hash of the arguments) -> how many calls; None while nothing was ever pending."""
 
-    def add(self, step: Step) -> None:
+    def add(self, step: Step, all_steps: Callable[[], Iterable[Step]]) -> None:
+        """Take a step; `all_steps` gives those taken so far, this one included."""
         if step.status == "pending":
             self._pending[step.span_id] = step
-        for key in _done_keys(step):
-            self._done[key] = self._done.get(key, 0) + 1
+            if self._done is None:
+                self._done = {}
+                for known in all_steps():
+                    self._change(known, 1)
+                return
+        self._change(step, 1)
 
     def remove(self, step: Step) -> None:
         self._pending.pop(step.span_id, None)
-        for key in _done_keys(step):
-            self._done[key] -= 1
+        self._change(step, -1)
+
+    def _change(self, step: Step, by: int) -> None:
+        if self._done is not None:
+            for key in _done_keys(step):
+                self._done[key] = self._done.get(key, 0) + by
 
     def paused(self, last_root: Step | None) -> bool:
         """Whether anything still waits; `last_root` is the root of the run that started last."""
-        return any(not self._taken_up(step, last_root) for step in self._pending.values())
+        return bool(self._pending) and any(not self._taken_up(step, last_root) for step in self._pending.values())
 
     def _taken_up(self, step: Step, last_root: Step | None) -> bool:
         """Its call ran, or the agent went on under a later root."""
-        if step.tool is not None:
+        if step.tool is not None and self._done is not None:
             key = step.tool.call_id if step.tool.call_id is not None else step.tool.arguments_hash
             return self._done.get((step.tool.name, key), 0) > 0
         return last_root is not None and last_root.start_ns > step.start_ns and last_root.status != "pending"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from trailhound.model import Step, Totals
-
-_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+from trailhound.model import Step, Totals, Usage
 
 
 class RunningTotals:
     """Totals of the counted steps of one run; `put` and `take` are exact opposites."""
+
+    __slots__ = ("_cost", "_priced", "_totals")
 
     def __init__(self) -> None:
         self._totals = Totals()
@@ -33,24 +33,28 @@ class RunningTotals:
     def _change(self, step: Step, sign: int) -> None:
         if not step.counted:
             return
-        totals = self._totals
-        if step.kind == "llm":
+        totals, kind = self._totals, step.kind
+        if kind == "llm":
             totals.llm_calls += sign
             totals.turns += sign if step.status == "ok" else 0
-        elif step.kind == "tool" and step.status in ("ok", "error"):
-            totals.tool_calls += sign
-            totals.tool_errors += sign if step.status == "error" else 0
-        self._change_usage(step, sign)
-
-    def _change_usage(self, step: Step, sign: int) -> None:
-        totals, usage = self._totals, step.usage
-        if usage is not None:
-            for name in _TOKENS:
-                value = getattr(usage, name)
-                if value:
-                    setattr(totals, name, getattr(totals, name) + sign * value)
+        elif kind == "tool":
+            if step.status in ("ok", "error"):
+                totals.tool_calls += sign
+                totals.tool_errors += sign if step.status == "error" else 0
+            if step.usage is None and step.cost_usd is None:
+                return
+        if step.usage is not None:
+            self._change_usage(step.usage, sign)
         if step.cost_usd is not None:
             self._cost += sign * step.cost_usd
             self._priced += sign
-        elif step.kind in ("llm", "embedding") and step.status == "ok":
+        elif kind in ("llm", "embedding") and step.status == "ok":
             totals.unpriced_calls += sign
+
+    def _change_usage(self, usage: Usage, sign: int) -> None:
+        totals = self._totals
+        totals.input_tokens += sign * (usage.input_tokens or 0)
+        totals.output_tokens += sign * (usage.output_tokens or 0)
+        totals.cache_read_tokens += sign * (usage.cache_read_tokens or 0)
+        totals.cache_write_tokens += sign * (usage.cache_write_tokens or 0)
+        totals.reasoning_tokens += sign * (usage.reasoning_tokens or 0)

@@ -66,7 +66,7 @@ def _read_pair(pair: bytes) -> tuple[str, AttributeValue]:
     if at < size and pair[at - 1] == _VALUE_TAG:  # as every exporter writes it: key, then value
         frame = _string_frame(size - at)
         if pair.startswith(frame, at):
-            known = (name_of(pair[2 : at - 1]), text(pair[at + len(frame) :]))
+            known: tuple[str, AttributeValue] = (name_of(pair[2 : at - 1]), text(pair[at + len(frame) :]))
             return known if size > _MEMO_LENGTH else _remember(pair, known)
         length, start = read_varint(pair, at)
         if start + length == size:

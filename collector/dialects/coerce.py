@@ -50,9 +50,9 @@ def flat_enough(value: Any) -> Any:
 
 def text(value: Any) -> str | None:
     """A non-empty string; numbers are written out."""
-    if isinstance(value, str):
+    if value.__class__ is str:
         return value or None
-    return None if value is None or isinstance(value, (dict, list, bytes)) else str(value)
+    return None if value is None or isinstance(value, (dict, list, bytes)) else str(value) or None
 
 
 def whole(value: Any) -> int | None:

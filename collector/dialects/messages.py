@@ -58,14 +58,17 @@ def say(talk: Conversation, value: Any) -> None:
 
 def _take(talk: Conversation, message: Any, said: bool) -> None:
     talk.heard = True
-    parts = message.get("parts") if message.__class__ is dict else None
-    if parts.__class__ is not list:
-        _Reader(talk, said).message(message)
-    elif said or message.get("role") != "assistant":  # what was said earlier was read in its own step
-        _parts(talk, message, parts, said)
+    if message.__class__ is dict:
+        parts = message.get("parts")
+        if parts.__class__ is list:
+            role = message.get("role")
+            if said or role != "assistant":  # what was said earlier was read in its own step
+                _parts(talk, message, role, parts, said)
+            return
+    _Reader(talk, said).message(message)
 
 
-def _parts(talk: Conversation, message: Json, parts: list[Any], said: bool) -> None:
+def _parts(talk: Conversation, message: Json, role: Any, parts: list[Any], said: bool) -> None:
     """A message in today's convention: nearly all are, so this way is short."""
     texts: list[str] = []
     for part in parts:
@@ -78,7 +81,7 @@ def _parts(talk: Conversation, message: Json, parts: list[Any], said: bool) -> N
             talk.ask(tool_call(part["name"], part.get("id"), part.get("arguments")))
         else:
             reader = _Reader(talk, said)
-            reader.role = ROLES.get(str(message.get("role")), reader.role)
+            reader.role = ROLES.get(str(role), reader.role)
             reader.content([part])
             texts += reader.texts
     if said and message.get("finish_reason").__class__ is str:
@@ -90,13 +93,13 @@ def _parts(talk: Conversation, message: Json, parts: list[Any], said: bool) -> N
         for call in message["tool_calls"]:
             _Reader(talk, said).call(call)
     if texts:
-        talk.close(message.get("role"), "\n".join(texts), said)
+        talk.close(role, texts[0] if len(texts) == 1 else "\n".join(texts), said)
 
 
 def _messages(given: Any) -> list[Any]:
     """The messages in `given`: found in a list, a list of one list (LangChain), or under a well-known key."""
     value = load(given)
-    for _ in range(_MOST_WRAPPINGS):
+    for _ in range(0 if value.__class__ is list else _MOST_WRAPPINGS):
         inner = (
             next((value[k] for k in _HOLDERS if isinstance(value.get(k), (list, dict))), None)
             if isinstance(value, dict)

@@ -48,13 +48,14 @@ def _first(given: Mapping[str, Any], keys: Sequence[str]) -> str | None:
 
 def identify(step: Step, seen: Seen, origin: Origin, task: Sequence[str]) -> None:
     """Set service, session, user, agent and task; the span's own word goes before its resource's."""
-    facts, span = seen.facts, seen.span
+    facts, own, shared = seen.facts, seen.span.attributes, seen.span.resource.attributes
     step.service_version, step.environment = origin.version, origin.environment
-    step.agent = text(facts.get("agent"))
-    step.session_id = text(facts.get("session")) or origin.session
-    step.user_id = text(facts.get("user")) or origin.user
+    if "agent" in facts:
+        step.agent = text(facts["agent"])
+    step.session_id = (text(facts["session"]) if "session" in facts else None) or origin.session
+    step.user_id = (text(facts["user"]) if "user" in facts else None) or origin.user
     for key in task:
-        found = text(span.attributes.get(key)) or text(span.resource.attributes.get(key))
-        if found is not None:
-            step.task = found
-            return
+        if key in own or key in shared:
+            step.task = text(own.get(key)) or text(shared.get(key))
+            if step.task is not None:
+                return

@@ -45,7 +45,8 @@ class Reader:
     def read(self, span: Span, task: Sequence[str] = ()) -> Step:
         """The step of `span`; `task` are attribute keys that name the run's task, the first present wins."""
         seen = self.table.see(span)
-        content.add_events(seen, self.table)
+        if span.events:
+            content.add_events(seen, self.table)
         origin = self._origins.of(span.resource)
         kind = seen.facts.get("kind") or self.table.kind_by_name(seen.dialects, span.name) or _guess(span, seen.facts)
         step = _start(span, kind, origin.service)
@@ -100,7 +101,7 @@ def _fill(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if "request_model" in facts or "response_model" in facts or "provider" in facts:
         provider, request, response = facts.get("provider"), facts.get("request_model"), facts.get("response_model")
-        step.model = Model(text(provider), text(request), text(response))
+        step.model = _model(text(provider), text(request), text(response))
     if "input_tokens" in facts or "output_tokens" in facts:
         step.usage = normalise(facts, exclusive=bool(facts.get("exclusive")))
     if "cost" in facts:
@@ -112,6 +113,12 @@ def _fill(step: Step, seen: Seen) -> None:
         _fill_talk(step, seen)
     elif not step.container:
         step.input, step.output = facts.get("input", facts.get("query")), facts.get("output", facts.get("documents"))
+
+
+@lru_cache(maxsize=1024)
+def _model(provider: str | None, request: str | None, response: str | None) -> Model:
+    """One object for equal models: there are few."""
+    return Model(provider, request, response)
 
 
 def _fill_tool(step: Step, seen: Seen) -> None:

@@ -6,6 +6,7 @@ of an agent span adds up over the life of the Agent object, so it says nothing a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from trailhound.canonical import digest
@@ -21,7 +22,7 @@ _BEFORE_TOOL = "before_tool_call"
 
 def refine(step: Step, seen: Seen) -> None:
     if step.model is not None and step.model.provider == _FRAMEWORK:
-        step.model.provider = None  # the provider follows from the model's name
+        step.model = replace(step.model, provider=None)  # the provider follows from the model's name
     if step.kind == "tool":
         _tool(step, seen.facts)
     elif step.kind == "agent":

@@ -15,6 +15,20 @@ MAX_INDEX = 10_000
 _LONGEST_REDACTED = max(map(len, REDACTED))
 _MEMO_SIZE = 16_384
 """Distinct keys whose meaning is remembered; flattened keys make many."""
+MAX_PLANNED = 48
+"""Attributes of a span that is read by a plan: more are flattened lists, whose keys hardly ever come together again."""
+_PLANS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a set of attribute keys under one scope says, worked out once for all spans that have it."""
+
+    dialects: int
+    facts: tuple[tuple[str, str, Mapping[str, Any] | None, tuple[tuple[str, Mapping[str, Any] | None], ...]], ...]
+    """(fact, most trusted key, its values when it tells the kind, the other keys with theirs)."""
+    flat: tuple[tuple[str, tuple[int, str], str], ...]
+    """(name of a flattened list, place in it, key)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,8 @@ class KeyTable:
         self._kinds = {key: (d.kind_order, kinds) for d in self._dialects for key, kinds in d.kinds.items()}
         self._flat = {prefix: name for d in self._dialects for prefix, name in d.flat.items()}
         self._keys: dict[str, Key] = {}
+        self._plans: dict[tuple[str, ...], Plan] = {}
+        """By scope and attribute keys."""
         self._scopes: dict[str, int] = {}
         self._recording: dict[tuple[int, str], bool] = {}
         self._unread: dict[str, tuple[str, ...]] = {}
@@ -53,12 +69,58 @@ class KeyTable:
     def see(self, span: Span) -> Seen:
         """The facts in the span's attributes."""
         seen = Seen(span)
-        bits = self._scopes.get(span.scope.name)
-        if bits is None:
-            bits = self._learn_scope(span.scope.name)
-        seen.dialects = bits
-        self.gather(span.attributes, seen)
+        attributes = span.attributes
+        if len(attributes) > MAX_PLANNED:
+            seen.dialects = self._scope_bits(span.scope.name)
+            self.gather(attributes, seen)
+            return seen
+        keys = (span.scope.name, *attributes)
+        plan = self._plans.get(keys)
+        if plan is None:
+            plan = self._learn_plan(keys)
+        seen.dialects = plan.dialects
+        facts = seen.facts
+        for fact, name, values, others in plan.facts:
+            value = attributes[name]
+            if values is not None:
+                value = values.get(value) if value.__class__ is str else None
+            if value is None or (value.__class__ is str and len(value) <= _LONGEST_REDACTED and _says_nothing(value)):
+                value = _first_said(attributes, others) if others else None
+                if value is None:
+                    continue
+            facts[fact] = value
+        for flat, place, name in plan.flat:
+            seen.flat.setdefault(flat, []).append((place, attributes[name]))
         return seen
+
+    def _learn_plan(self, keys: tuple[str, ...]) -> Plan:
+        if len(self._plans) >= _PLANS:
+            self._plans.clear()
+        plan = self._plans[keys] = self._plan(self._scope_bits(keys[0]), keys[1:])
+        return plan
+
+    def _plan(self, scope: int, names: tuple[str, ...]) -> Plan:
+        bits = scope
+        facts: dict[str, list[tuple[int, str, Mapping[str, Any] | None]]] = {}
+        flat = []
+        for name in names:
+            key = self._keys.get(name) or self._learn(name)
+            bits |= key.bits
+            if key.fact and (not key.only or key.only & scope):
+                facts.setdefault(key.fact, []).append((key.rank, name, key.values))
+            elif key.flat:
+                flat.append((key.flat, key.place, name))
+        for keys in facts.values():
+            keys.sort(key=lambda known: known[0])
+        picked = tuple(
+            (fact, keys[0][1], keys[0][2], tuple((name, values) for _, name, values in keys[1:]))
+            for fact, keys in facts.items()
+        )
+        return Plan(bits, picked, tuple(flat))
+
+    def _scope_bits(self, scope: str) -> int:
+        bits = self._scopes.get(scope)
+        return self._learn_scope(scope) if bits is None else bits
 
     def gather(self, attributes: Mapping[str, Any], seen: Seen) -> None:
         """Add to `seen` the facts of `attributes` that are not known yet, and the dialects that the keys tell."""
@@ -78,7 +140,7 @@ class KeyTable:
                 value = key.values.get(value) if value.__class__ is str else None
             if value is None or (key.only and not key.only & scope):
                 continue
-            if value.__class__ is str and len(value) <= _LONGEST_REDACTED and (not value or value in REDACTED):
+            if value.__class__ is str and len(value) <= _LONGEST_REDACTED and _says_nothing(value):
                 continue
             if fact in facts and ranks.get(fact, -1) <= key.rank:
                 continue
@@ -170,6 +232,21 @@ def _ranks(dialects: list[Dialect]) -> dict[str, tuple[str, int]]:
             for place, key in enumerate(keys):
                 ranks.setdefault(key, (fact, dialect.order * 100 + place))
     return ranks
+
+
+def _says_nothing(value: str) -> bool:
+    return not value or value in REDACTED
+
+
+def _first_said(attributes: Mapping[str, Any], keys: tuple[tuple[str, Mapping[str, Any] | None], ...]) -> Any:
+    """The value of the first of `keys` that has one."""
+    for name, values in keys:
+        value = attributes[name]
+        if values is not None:
+            value = values.get(value) if value.__class__ is str else None
+        if value is not None and not (value.__class__ is str and _says_nothing(value)):
+            return value
+    return None
 
 
 def _told_by(name: str, marks: tuple[str, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 from trailhound.canonical import canonical_json, parse_json
@@ -49,7 +50,13 @@ def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None
     if written.count(b"[") + written.count(b"{") > MAX_DEPTH:  # few enough brackets cannot nest deep
         arguments = flat_enough(arguments)
         written = canonical_json(arguments)
-    return ToolCall(name, call_id, arguments, result, hashlib.sha256(written).hexdigest())
+    return ToolCall(name, call_id, arguments, result, _hash(written))
+
+
+@lru_cache(maxsize=1024)
+def _hash(written: bytes) -> str:
+    """Remembered, because a call is met twice: where a model asks for it and where it runs."""
+    return hashlib.sha256(written).hexdigest()
 
 
 def unwrap_python(step: Step) -> None:

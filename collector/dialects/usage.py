@@ -17,19 +17,22 @@ def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | N
     more cache than input is impossible, and a total that matches only one reading proves it. Otherwise input is
     inclusive, as OpenTelemetry 1.40, OpenAI and Gemini say.
     """
-    given = whole(facts.get("input_tokens"))
-    output = whole(facts.get("output_tokens"))
+    given, output = _count(facts, "input_tokens"), _count(facts, "output_tokens")
     if given is None and output is None:
         return None
-    read, write = whole(facts.get("cache_read_tokens")), whole(facts.get("cache_write_tokens"))
+    read, write = _count(facts, "cache_read_tokens"), _count(facts, "cache_write_tokens")
     cached = (read or 0) + (write or 0)
     if given is not None and cached and (exclusive or _leaves_cache_out(given, output, cached, facts)):
         given += cached
-    return Usage(given, output, read, write, whole(facts.get("reasoning_tokens")))
+    return Usage(given, output, read, write, _count(facts, "reasoning_tokens"))
 
 
 def _leaves_cache_out(given: int, output: int | None, cached: int, facts: Mapping[str, Any]) -> bool:
     if cached > given:
         return True
-    total = whole(facts.get("total_tokens"))
+    total = _count(facts, "total_tokens")
     return total is not None and total == given + (output or 0) + cached
+
+
+def _count(facts: Mapping[str, Any], name: str) -> int | None:
+    return whole(facts[name]) if name in facts else None

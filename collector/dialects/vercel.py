@@ -6,6 +6,7 @@ of its last step only, so it is dropped. Approvals are parts of the outer span's
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from trailhound.canonical import parse_json
@@ -25,7 +26,7 @@ _APIS = (".chat", ".messages", ".responses", ".completion", ".completions")
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.model is not None and step.model.provider is not None:
-        step.model.provider = _provider(step.model.provider)
+        step.model = replace(step.model, provider=_provider(step.model.provider))
     step.agent = step.agent or text(facts.get("ai_function"))
     if step.container:
         step.usage = None
