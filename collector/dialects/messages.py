@@ -145,7 +145,8 @@ class _Reader:
             self.into.finish_reasons.append(reason)
         if self.role == "tool" and self._tool_message(message):
             return
-        for call in message.get("tool_calls") or message.get("toolCalls") or ():
+        calls = message.get("tool_calls") or message.get("toolCalls")
+        for call in calls if isinstance(calls, list) else ():
             self._call(call)
         content = message.get("parts")
         if content is None:
