@@ -71,12 +71,12 @@ class Exposition:
             self._budgets.closed(run.tenant, run.trajectory_id)
         if run.status not in CLOSED or not self._runs.first(run.tenant, run.trajectory_id) or self.muted:
             return
-        self._metrics.inc("agent_trajectories_total", 1, **labels, status=run.status)
+        trace_id = run.trace_ids[0] if run.trace_ids else None
+        self._metrics.inc("agent_trajectories_total", 1, trace_id=trace_id, **labels, status=run.status)
         if run.ended_ns:
-            self._metrics.observe(
-                "agent_trajectory_duration_seconds", max(0, run.ended_ns - run.started_ns) / 1e9, **labels
-            )
-        self._metrics.observe("agent_trajectory_turns", run.totals.turns, **labels)
+            took_s = max(0, run.ended_ns - run.started_ns) / 1e9
+            self._metrics.observe("agent_trajectory_duration_seconds", took_s, trace_id=trace_id, **labels)
+        self._metrics.observe("agent_trajectory_turns", run.totals.turns, trace_id=trace_id, **labels)
 
     def findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that are new or changed; each counts once at each severity that it reaches."""
@@ -94,7 +94,10 @@ class Exposition:
         if finding.state == "pending" or not self._findings.first(finding.finding_id, finding.severity) or self.muted:
             return
         labels = _labels(finding.service, finding.agent)
-        self._metrics.inc("agent_findings_total", 1, **labels, rule=finding.rule, severity=finding.severity)
+        trace_id = finding.evidence[-1][0] if finding.evidence else None
+        self._metrics.inc(
+            "agent_findings_total", 1, trace_id=trace_id, **labels, rule=finding.rule, severity=finding.severity
+        )
 
     def closed(self, steps: Iterable[Step]) -> None:
         """Count the steps of a run that has ended now."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from trailhound.clock import Clock, SystemClock
+from trailhound.collector.alerting import MakeAlerting
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
@@ -16,7 +16,7 @@ from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import Cursor, JournalReader, load_cursor
 from trailhound.collector.ledger import Ledger
-from trailhound.collector.pump import Listener, Pump
+from trailhound.collector.pump import Pump
 from trailhound.collector.reading import Reading
 from trailhound.collector.recall import Recall
 from trailhound.collector.shown import Shown
@@ -40,16 +40,6 @@ OPENING_S = 15.0
 STOP_S = 5.0
 
 
-class Counting(Listener, Protocol):
-    """A listener whose sums are brought into the registry before a scrape."""
-
-    def flush(self) -> None: ...
-
-
-MakeListener = Callable[[Metrics, Sequence[str], int], Counting]
-"""From the registry, the ids of the rules, and the nanoseconds after which a call's neighbours are known."""
-
-
 class Monitor:
     """Stations 3 to 8 of one data directory. Start once; stop any number of times.
 
@@ -57,7 +47,7 @@ class Monitor:
     """
 
     def __init__(
-        self, config: Config, *, fail: Callable[[str], None], listener: MakeListener, clock: Clock | None = None
+        self, config: Config, *, fail: Callable[[str], None], alerting: MakeAlerting, clock: Clock | None = None
     ) -> None:
         check_dsn(config)
         self._config, self._fail, self._clock = config, fail, clock or SystemClock()
@@ -74,7 +64,7 @@ class Monitor:
         self._parked = Ledger(config.data_dir, cursor.low_water)
         self._watch = Watch(config, metrics=self._metrics, recall=self._recall, parked=self._parked)
         rules = [evaluator.rule for evaluator in self._watch.rules.evaluators]
-        self._counting = listener(self._metrics, rules, int(config.runs.grace * 1e9))
+        self._alerting = alerting(config, self._metrics, rules, self._clock)
         self._pump = self._make_pump(cursor)
         self._storing = self._make_storing(cursor)
         self._api = ApiServer(self._make_shown(), config.api, self._clock)
@@ -89,7 +79,7 @@ class Monitor:
             unsaved=self._unsaved,
             closed=self._closed,
             attempts=Attempts(self._run_dir / "attempt"),
-            listener=self._counting,
+            listener=self._alerting,
             tally=self._tally,
             metrics=self._metrics,
             clock=self._clock,
@@ -106,6 +96,7 @@ class Monitor:
             unsaved=self._unsaved,
             closed=self._closed,
             parked=self._parked,
+            alerts=self._alerting,
             tally=self._tally,
             metrics=self._metrics,
             clock=self._clock,
@@ -122,7 +113,7 @@ class Monitor:
             self._storing,
             self._tally,
             self._metrics,
-            flush=self._counting.flush,
+            alerting=self._alerting,
             receiver_metrics=self._run_dir / "receiver.prom",
         )
 
@@ -130,6 +121,7 @@ class Monitor:
         """Listens at once; the store is opened behind it. Raises Invalid when the address cannot be used."""
         self._started_s = self._clock.monotonic_s()
         api = self._api.start()
+        self._alerting.start()
         for name, work in (("pump", self._pump_all), ("storing", self._storing.run)):
             thread = threading.Thread(target=self._guarded, args=(name, work), name=name, daemon=True)
             thread.start()
@@ -142,6 +134,7 @@ class Monitor:
         self._api.stop()
         for thread in self._threads:
             thread.join(STOP_S)
+        self._alerting.stop()
 
     # ------------------------------------------------------------ threads
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
-from prometheus_client import generate_latest
-
-from trailhound.collector.api.query import ListQuery
+from trailhound.collector.alerting import Alerting
+from trailhound.collector.api.query import MAX_NS, ListQuery, Place
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.exposing import Exposed, expose
 from trailhound.collector.pump import Pump
 from trailhound.collector.reading import Reading
 from trailhound.collector.storing import Storing
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
 from trailhound.collector.watch import Watch
+from trailhound.document import alert_document
 from trailhound.metrics import Metrics
 
 MAX_BEHIND_NS = 30_000_000_000
@@ -36,11 +37,12 @@ class Shown:
         tally: Tally,
         metrics: Metrics,
         *,
-        flush: Callable[[], None],
+        alerting: Alerting,
         receiver_metrics: Path,
     ) -> None:
         self._reading, self._watch, self._turn, self._pump, self._storing = reading, watch, turn, pump, storing
-        self._tally, self._metrics, self._flush, self._receiver_metrics = tally, metrics, flush, receiver_metrics
+        self._tally, self._metrics, self._alerting = tally, metrics, alerting
+        self._receiver_metrics = receiver_metrics
         self._scraping = threading.Lock()
 
     def not_ready(self) -> list[str]:
@@ -53,18 +55,20 @@ class Shown:
             reasons.append("journal: behind")
         return reasons
 
-    def metrics(self) -> bytes:
+    def metrics(self, accept: str) -> Exposed:
         with self._scraping:
             self._measure()
-            own = generate_latest(self._metrics.registry)
+            return expose(self._metrics.registry, self._receivers_text(), accept)
+
+    def _receivers_text(self) -> list[str]:
         try:
-            return own + self._receiver_metrics.read_bytes()
+            return [self._receiver_metrics.read_text(encoding="utf-8")]
         except FileNotFoundError:  # the receiver has not written its metrics yet
-            return own
+            return []
 
     def _measure(self) -> None:
         """Bring the gauges, and the sums that are kept outside the registry, up to date."""
-        self._flush()
+        self._alerting.flush()
         with self._turn:
             states = Counter(live.run.status for live in self._watch.runs.values())
         for state in ("open", "waiting"):
@@ -94,3 +98,22 @@ class Shown:
 
     def sessions(self, query: ListQuery) -> Page:
         return self._reading.sessions(query)
+
+    def alerts(self, query: ListQuery) -> Page:
+        after = (query.after.time_ns, query.after.id) if query.after is not None else None
+        found = self._alerting.alerts(query.filters, query.since_ns, query.until_ns, after, query.limit)
+        place = Place(found[-1].starts_ns, found[-1].alert_id) if len(found) >= query.limit else None
+        return Page([alert_document(alert) for alert in found], place)
+
+    def alert(self, alert_id: str) -> Document | None:
+        found = self._alerting.alerts({"alert_id": alert_id}, 0, MAX_NS, None, 1)
+        return alert_document(found[0]) if found else None
+
+    def silences(self) -> list[Document]:
+        return self._alerting.silences()
+
+    def silence(self, wanted: Mapping[str, object]) -> Document:
+        return self._alerting.silence(wanted)
+
+    def unsilence(self, silence_id: str) -> bool:
+        return self._alerting.unsilence(silence_id)

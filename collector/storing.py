@@ -46,6 +46,14 @@ class Judged(Protocol):
     def reached(self) -> Reached: ...
 
 
+class Durable(Protocol):
+    """Who else keeps what was judged, in a place of its own (station 8)."""
+
+    def durable(self) -> None:
+        """What was told so far is kept when this returns; raises Retryable."""
+        ...
+
+
 class Storing:
     """Owns the store. Everything it does may be done again after a crash: tokens and versions make that harmless."""
 
@@ -60,13 +68,14 @@ class Storing:
         unsaved: Unsaved,
         closed: ClosedTraces,
         parked: Ledger,
+        alerts: Durable,
         tally: Tally,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
         self._config, self._open_store, self._judged, self._cursor = config, open_store, judged, cursor
         self._backlog, self._unsaved, self._closed, self._parked = backlog, unsaved, closed, parked
-        self._tally, self._metrics, self._clock = tally, metrics, clock
+        self._alerts, self._tally, self._metrics, self._clock = alerts, tally, metrics, clock
         self._reader = JournalReader(config.data_dir / "journal")
         self._inserted_at: dict[int, float] = {}
         self._started_s = self._moved_s = clock.monotonic_s()
@@ -176,6 +185,7 @@ class Storing:
         low_water = max(needed, self._cursor.low_water)
         self._closed.write()
         self._parked.write(self._cursor.low_water)
+        self._alerts.durable()
         self._moved_s = self._clock.monotonic_s()
         self._cursor = Cursor(reached.judged, stored, low_water, reached.advanced_ns)
         save_cursor(cursor_path(self._config), self._cursor)

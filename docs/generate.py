@@ -8,13 +8,14 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))  # so that the pages are found from wherever this is started
 
-from pages import cli, configuration, metrics, rules
+from pages import channels, cli, configuration, metrics, rules
 
 
 def pages() -> dict[Path, str]:
     """Every generated page: its path and what it must hold."""
     found = {
         DOCS / "configuration.md": configuration.page(),
+        DOCS / "channels.md": channels.page(),
         DOCS / "metrics.md": metrics.page(),
         DOCS / "cli.md": cli.page(),
     }

@@ -40,7 +40,7 @@ class Client:
         )
 
     def item(self, kind: str, item_id: str) -> dict[str, Any]:
-        """One item of `findings` or `sessions`."""
+        """One item of `findings`, `sessions` or `alerts`."""
         path, one = f"/api/v1/{kind}/{quote(item_id, safe='')}", kind.removesuffix("s")
         return self.get(path, what=f"{one} {item_id}", has=(f"{one}_id",))
 
@@ -62,24 +62,40 @@ class Client:
         self, path: str, query: Mapping[str, str] | None = None, *, what: str = "that", has: tuple[str, ...] = ()
     ) -> dict[str, Any]:
         """The JSON object at `path`, which must have the keys `has`; `what` names the thing in the error for a 404."""
-        target = self._parts.path.rstrip("/") + path + ("?" + urlencode(query) if query else "")
-        status, body = self._request(target)
+        target = path + ("?" + urlencode(query) if query else "")
+        return self._answer(*self._request("GET", target, None), what, has)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        content: Mapping[str, Any] | None,
+        *,
+        what: str = "that",
+        has: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
+        """The answer to a request that changes something; otherwise as `get`."""
+        body = orjson.dumps(content) if content is not None else None
+        return self._answer(*self._request(method, path, body), what, has)
+
+    def _answer(self, status: int, body: bytes, what: str, has: tuple[str, ...]) -> dict[str, Any]:
         if status == 404:
             raise Invalid(f"no {what} is known to the daemon at {self.url}", reason="not_found")
         if status >= 500:
             raise Retryable(f"the daemon at {self.url} answered {status}: {_problem(body)}; try again in a moment")
-        if status != 200:
+        if status not in (200, 201):
             raise Invalid(f"the daemon at {self.url} answered {status}: {_problem(body)}", reason="refused")
         return self._object(body, has)
 
-    def _request(self, target: str) -> tuple[int, bytes]:
+    def _request(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
+        headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if content is not None else {})
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
         try:
             connection = kind(self._parts.hostname or "", self._parts.port, timeout=TIMEOUT_S)
         except ValueError:
             raise Invalid(f"--api {self.url!r}: the port is no number up to 65535", reason="usage") from None
         try:
-            connection.request("GET", target, headers={"Accept": "application/json"})
+            connection.request(method, self._parts.path.rstrip("/") + path, content, headers)
             response = connection.getresponse()
             return response.status, response.read(MAX_ANSWER)
         except ConnectionRefusedError:

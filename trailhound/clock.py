@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -50,3 +51,13 @@ def rfc3339(ns: int) -> str:
     """RFC 3339 in UTC with nanoseconds: `2026-11-30T12:00:00.000000001Z`."""
     seconds, rest = divmod(ns, 1_000_000_000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+
+
+def rfc3339_ns(value: str) -> int:
+    """Unix nanoseconds of an RFC 3339 time with an offset; raises ValueError."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+ -]\d\d:\d\d)", value)
+    if match is None:
+        raise ValueError(value)
+    offset = match[4].upper().replace(" ", "+")  # a `+` that was not escaped in a URL arrives as a space
+    seconds = datetime.fromisoformat(f"{match[1]}T{match[2]}{offset.replace('Z', '+00:00')}").timestamp()
+    return int(seconds) * 1_000_000_000 + int((match[3] or "0").ljust(9, "0"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,42 +11,31 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from trailhound.alert_settings import Alerts
 from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
+from trailhound.notation import Duration, Size, listed, parse_duration, parse_size
 from trailhound.section import Section
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31_536_000}
-_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-
-
-def parse_duration(value: Any) -> Any:
-    """Seconds from `90`, `1.5s`, `15m`, `1h30m`, `7d`; anything else is left for pydantic to refuse."""
-    if not isinstance(value, str):
-        return value
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d|w|y)", value.strip())
-    if not parts or "".join(n + u for n, u in parts) != value.strip():
-        raise ValueError(f"{value!r} is no duration: write for example 500ms, 30s, 15m, 24h or 7d")
-    return sum(float(n) * _UNITS[u] for n, u in parts)
-
-
-def parse_size(value: Any) -> Any:
-    """Bytes from `4096`, `64MiB`, `1GB`."""
-    if not isinstance(value, str):
-        return value
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGk]?i?B)", value.strip())
-    if not match or match[2] not in _SIZES:
-        raise ValueError(f"{value!r} is no size: write for example 64MiB or 1GiB")
-    return int(float(match[1]) * _SIZES[match[2]])
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-Duration = Annotated[float, BeforeValidator(parse_duration)]
-"""Seconds; written as `15m` in YAML."""
-Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
-"""Bytes; written as `64MiB` in YAML."""
+__all__ = [
+    "Api",
+    "Approvals",
+    "Config",
+    "Duration",
+    "Journal",
+    "Prices",
+    "Receive",
+    "Retention",
+    "Runs",
+    "Size",
+    "Store",
+    "Tool",
+    "Trust",
+    "explain",
+    "load",
+    "parse_duration",
+    "parse_size",
+]
 
 
 class Receive(Section):
@@ -148,7 +136,7 @@ class Prices(Section):
 class Tool(Section):
     """What one of the agent's tools is."""
 
-    match: Annotated[list[str], BeforeValidator(_listed)] = Field(
+    match: Annotated[list[str], BeforeValidator(listed)] = Field(
         description="names, matched whole; `delete_*` is a glob over the whole name"
     )
     risk: Literal["low", "high"] = Field("low", description="high: its calls are judged by the approval rule")
@@ -207,6 +195,7 @@ class Config(Section):
     )
     approvals: Approvals = Approvals()
     contracts: list[TaskContract] = Field([], description="what the runs of an agent or task must do; first match wins")
+    alerts: Alerts = Alerts()
 
 
 def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:

@@ -1,4 +1,4 @@
-"""The outward JSON of trajectories and findings: one shape for the API, `trailhound check` and cases."""
+"""The outward JSON of trajectories, findings and alerts: one shape for the API, `trailhound check` and cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.clock import rfc3339
-from trailhound.model import ApprovalVerdict, Failure, Finding, Run, Step, ToolCall, Totals, Trajectory, Usage
+from trailhound.model import Alert, ApprovalVerdict, Failure, Finding, Run, Step, ToolCall, Totals, Trajectory, Usage
 
 MAX_DEPTH = 32
 """Content nested deeper is replaced by a note: a walk over what a model wrote must be bounded (own choice; OTLP values
@@ -80,6 +80,27 @@ def step_document(index: int, step: Step) -> dict[str, Any]:
         "counted": step.counted,
         "approval": _approval(step.approval),
         "truncated": step.truncated,
+    }
+
+
+ALERT_FILTERS = ("tenant", "service", "agent", "alert_id", "rule", "severity", "state")
+"""Fields of an alert that a list can be filtered by."""
+
+
+def alert_document(alert: Alert) -> dict[str, Any]:
+    """The JSON object of an alert."""
+    return {
+        "alert_id": alert.alert_id,
+        "rule": alert.rule,
+        "tenant": text(alert.tenant),
+        "service": text(alert.service),
+        "agent": text(alert.agent),
+        "severity": alert.severity,
+        "state": alert.state,
+        "count": alert.count,
+        "examples": list(alert.examples),
+        "starts_at": _time(alert.starts_ns),
+        "ends_at": _time(alert.ends_ns),
     }
 
 

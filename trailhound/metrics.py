@@ -12,6 +12,7 @@ from prometheus_client.metrics import MetricWrapperBase
 disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series per counter, and nobody asks when it was made
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+DELAY_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 RUN_SECONDS = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0)
 TURNS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 
@@ -64,6 +65,18 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_unknown_attributes_total", "counter", "Attributes of a dialect's name space that no reader knows", ("dialect",)),
     Spec("trailhound_rule_errors_total", "counter", "Rules that failed on a run and were switched off for it", ("rule",)),
     Spec("trailhound_label_overflow_total", "counter", "Label values replaced by `__other__`, by label", ("label",)),
+    # the daemon itself: alerts, in the monitor process
+    Spec("trailhound_alert_decisions_total", "counter", "What was decided about alerts, by transition and reason", ("transition", "reason")),
+    Spec("trailhound_alert_findings_total", "counter", "Findings looked at for alerts, by what became of them", ("outcome",)),
+    Spec("trailhound_alerts", "gauge", "Alerts that are not over, by state and severity", ("state", "severity")),
+    Spec("trailhound_notifications_total", "counter", "Attempts to tell a channel, by outcome: sent, failed, rejected", ("channel", "outcome")),
+    Spec("trailhound_notification_seconds", "histogram", "Time of one attempt to tell a channel", ("channel",), SECONDS),
+    Spec("trailhound_notification_delay_seconds", "histogram", "From the decision to tell to the answer of the channel", ("channel",), DELAY_SECONDS),
+    Spec("trailhound_notifications_pending", "gauge", "Notices that a channel has not taken yet", ("channel",)),
+    Spec("trailhound_notifications_withheld_total", "counter", "Notices above a channel's hourly budget, told in its summary only", ("channel",)),
+    Spec("trailhound_notifier_failing_seconds", "gauge", "For how long a channel has refused every attempt; 0 when it works", ("channel",)),
+    Spec("trailhound_notifier_circuit_open", "gauge", "1 while a channel is only probed, after five failures in a row", ("channel",)),
+    Spec("trailhound_alert_ledger_errors_total", "counter", "Failed writes of the file that alerts are kept in"),
     Spec("trailhound_build_info", "gauge", "1, with the version as a label", ("version",)),
     # what it watches
     Spec("agent_trajectories_total", "counter", "Runs closed, by how they ended", ("service", "agent", "status")),
@@ -92,14 +105,16 @@ class Metrics:
         self._making = threading.Lock()
         self._values: dict[str, dict[str, str]] = {label: {} for label in OPEN_LABELS}
 
-    def inc(self, name: str, amount: float = 1, **labels: str) -> None:
-        self._at(name, labels).inc(amount)  # type: ignore[attr-defined]
+    def inc(self, name: str, amount: float = 1, *, trace_id: str | None = None, **labels: str) -> None:
+        """`trace_id` becomes the exemplar: an example of what was counted, for scrapers that ask for OpenMetrics."""
+        self._at(name, labels).inc(amount, _exemplar(trace_id))  # type: ignore[attr-defined]
 
     def set(self, name: str, value: float, **labels: str) -> None:
         self._at(name, labels).set(value)  # type: ignore[attr-defined]
 
-    def observe(self, name: str, value: float, **labels: str) -> None:
-        self._at(name, labels).observe(value)  # type: ignore[attr-defined]
+    def observe(self, name: str, value: float, *, trace_id: str | None = None, **labels: str) -> None:
+        """`trace_id` as for `inc`."""
+        self._at(name, labels).observe(value, _exemplar(trace_id))  # type: ignore[attr-defined]
 
     def init(self, name: str, **labels: str) -> None:
         """Make the series exist at 0, so that its first increase is seen by `rate()`."""
@@ -136,3 +151,8 @@ class Metrics:
         safe = "_other__" if safe == OTHER else safe
         known[value] = safe
         return safe
+
+
+def _exemplar(trace_id: str | None) -> dict[str, str] | None:
+    """OpenMetrics 1.0, section "Exemplars": label `trace_id`, 128 characters at most with its name."""
+    return {"trace_id": trace_id} if trace_id else None

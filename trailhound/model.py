@@ -369,6 +369,27 @@ class Finding:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Findings of one rule about one agent, grouped for a person: one problem from its start to its end."""
+
+    alert_id: str
+    rule: str
+    tenant: str
+    service: str
+    agent: str | None
+    severity: Severity
+    """The highest of its findings so far."""
+    state: FindingState
+    count: int
+    """Different findings."""
+    examples: tuple[str, ...]
+    """Ids of the first runs that it was seen in, at most five."""
+    starts_ns: int
+    ends_ns: int
+    """0 while it stands."""
+
+
 @dataclass(slots=True)
 class Trajectory:
     """One run of an agent: its header, its steps in order, and what the rules say of it."""

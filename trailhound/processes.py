@@ -17,10 +17,10 @@ def receiver(config: Config, fail: Callable[[str], None]) -> child.Service:
 
 def monitor(config: Config, fail: Callable[[str], None]) -> child.Service:
     """Stations 3 to 8 and the HTTP API."""
-    from trailhound.alerts.exposition import Exposition
+    from trailhound.alerts.station import Station
     from trailhound.collector.monitor import Monitor
 
-    return Monitor(config, fail=fail, listener=Exposition)
+    return Monitor(config, fail=fail, alerting=Station)
 
 
 if __name__ == "__main__":

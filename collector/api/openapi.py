@@ -14,6 +14,7 @@ _STRING = {"type": "string"}
 _NULLABLE = {"type": ["string", "null"]}
 _TIME = {"type": ["string", "null"], "format": "date-time"}
 _NUMBER = {"type": "number"}
+_NAMES = {"type": "array", "items": _STRING, "description": "Names or globs, matched whole"}
 _COUNT = {"type": "integer", "minimum": 0}
 
 
@@ -46,6 +47,20 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         session_id=_STRING, tenant=_STRING, service=_STRING, agent=_NULLABLE, user_id=_NULLABLE, started_at=_TIME,
         ended_at=_TIME, trajectories=_COUNT, open=_COUNT, totals={"type": "object"},
     ),
+    "Alert": _object(
+        alert_id=_STRING, rule=_STRING, tenant=_STRING, service=_STRING, agent=_NULLABLE,
+        severity={"enum": ["info", "warning", "critical"]}, state={"enum": ["pending", "firing", "resolved"]}, count=_COUNT,
+        examples={"type": "array", "items": _STRING, "maxItems": 5}, starts_at=_TIME, ends_at=_TIME,
+    ),
+    "Silence": _object(
+        silence_id=_STRING, rules=_NAMES, services=_NAMES, agents=_NAMES, tenants=_NAMES, since=_TIME, until=_TIME,
+        reason=_STRING, source={"enum": ["configuration", "api"]},
+    ),
+    "Silences": _object(items={"type": "array", "items": {"$ref": "#/components/schemas/Silence"}}),
+    "NewSilence": {
+        **_object(rules=_NAMES, services=_NAMES, agents=_NAMES, tenants=_NAMES, since=_TIME, until=_TIME, reason=_STRING),
+        "required": ["until"],
+    },
     "Problem": _object(type=_STRING, title=_STRING, status={"type": "integer"}, detail=_STRING),
 }  # fmt: skip
 
@@ -55,18 +70,29 @@ def describe(routes: Iterable[Route]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Trailhound", "version": __version__, "summary": "Runs of LLM agents, judged while they run"},
-        "paths": {route.path: {"get": _operation(route)} for route in routes},
+        "paths": _paths(routes),
         "components": {"schemas": SCHEMAS},
     }
 
 
+def _paths(routes: Iterable[Route]) -> dict[str, dict[str, Any]]:
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method] = _operation(route)
+    return paths
+
+
 def _operation(route: Route) -> dict[str, Any]:
-    return {
+    body = {"requestBody": {"required": True, "content": _json_of(route.takes)}} if route.takes else {}
+    return body | {
         "summary": route.summary,
         "operationId": route.handler.__name__,
         "parameters": [*_path_parameters(route), *_query_parameters(route)],
         "responses": {
-            "200": {"description": "Found", "content": _content(route)},
+            "201" if route.method == "post" else "200": {
+                "description": "Found" if route.method == "get" else "Done",
+                "content": _content(route),
+            },
             "default": {
                 "description": "An error (RFC 9457)",
                 "content": {"application/problem+json": {"schema": _reference("Problem")}},
@@ -104,6 +130,10 @@ def _content(route: Route) -> dict[str, Any]:
     if route.filters is not None:
         schema = _object(items={"type": "array", "items": schema}, next_cursor=_NULLABLE, partial=_STRING)
     return {"application/json": {"schema": schema}}
+
+
+def _json_of(schema: str) -> dict[str, Any]:
+    return {"application/json": {"schema": _reference(schema)}}
 
 
 def _reference(name: str) -> dict[str, Any]:

@@ -7,13 +7,12 @@ import binascii
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import orjson
 
-from trailhound.clock import Clock
+from trailhound.clock import Clock, rfc3339_ns
 from trailhound.collector.api.problems import Problem
-from trailhound.config import parse_duration
+from trailhound.notation import parse_duration
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1000
@@ -88,13 +87,3 @@ def _time(name: str, value: str | None, clock: Clock, default: int) -> int:
         return rfc3339_ns(value)
     except (ValueError, OverflowError):
         raise Problem(400, f"`{name}` must be a time like 2026-11-30T12:00:00Z or an age like 7d") from None
-
-
-def rfc3339_ns(value: str) -> int:
-    """Unix nanoseconds of an RFC 3339 time with an offset; raises ValueError."""
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+ -]\d\d:\d\d)", value)
-    if match is None:
-        raise ValueError(value)
-    offset = match[4].upper().replace(" ", "+")  # a `+` that was not escaped in a URL arrives as a space
-    seconds = datetime.fromisoformat(f"{match[1]}T{match[2]}{offset.replace('Z', '+00:00')}").timestamp()
-    return int(seconds) * 1_000_000_000 + int((match[3] or "0").ljust(9, "0"))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 from aiohttp import web
@@ -15,7 +15,9 @@ from trailhound.clock import Clock
 from trailhound.collector.api import query, view
 from trailhound.collector.api.page import PAGE
 from trailhound.collector.api.problems import Problem
+from trailhound.collector.api.writing import body_of, check_origin
 from trailhound.collector.store.base import FINDING_FILTERS, RUN_FILTERS, SESSION_FILTERS
+from trailhound.document import ALERT_FILTERS
 
 T = TypeVar("T")
 
@@ -30,6 +32,9 @@ class Route:
     filters: tuple[str, ...] | None = None
     answer: str = "object"
     """Name of the schema in openapi.py, or a media type."""
+    method: Literal["get", "post", "delete"] = "get"
+    takes: str | None = None
+    """Name of the schema of the body, where there is one."""
 
 
 class Handlers:
@@ -54,6 +59,11 @@ class Handlers:
             Route(f"{v1}/findings", self.findings, "Findings, newest first", FINDING_FILTERS, "Finding"),
             Route(f"{v1}/findings/{{id}}", self.finding, "One finding", answer="Finding"),
             Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", SESSION_FILTERS, "Session"),
+            Route(f"{v1}/alerts", self.alerts, "Alerts, newest first", ALERT_FILTERS, "Alert"),
+            Route(f"{v1}/alerts/{{id}}", self.alert, "One alert", answer="Alert"),
+            Route(f"{v1}/silences", self.silences, "What is not told, now or later", answer="Silences"),
+            Route(f"{v1}/silences", self.silence, "Silence what matches, for a time", answer="Silence", method="post", takes="NewSilence"),
+            Route(f"{v1}/silences/{{id}}", self.unsilence, "End a silence that was set", answer="Silences", method="delete"),
         ]  # fmt: skip
 
     async def page(self, request: web.Request) -> web.Response:
@@ -67,8 +77,9 @@ class Handlers:
         return _json({"ready": not reasons, "reasons": reasons}, status=503 if reasons else 200)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        text = await self._ask(self._view.metrics)
-        return web.Response(body=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+        accept = ",".join(request.headers.getall("Accept", []))
+        exposed = await self._ask(lambda: self._view.metrics(accept))
+        return web.Response(body=exposed.body, headers={"Content-Type": exposed.content_type})
 
     async def openapi(self, request: web.Request) -> web.Response:
         from trailhound.collector.api.openapi import describe
@@ -92,6 +103,26 @@ class Handlers:
 
     async def finding(self, request: web.Request) -> web.Response:
         return await self._one(request, self._view.finding, "finding")
+
+    async def alerts(self, request: web.Request) -> web.Response:
+        return await self._list(request, self._view.alerts, ALERT_FILTERS)
+
+    async def alert(self, request: web.Request) -> web.Response:
+        return await self._one(request, self._view.alert, "alert")
+
+    async def silences(self, request: web.Request) -> web.Response:
+        return _json({"items": await self._ask(self._view.silences)})
+
+    async def silence(self, request: web.Request) -> web.Response:
+        wanted = await body_of(request)
+        return _json(await self._ask(lambda: self._view.silence(wanted)), status=201)
+
+    async def unsilence(self, request: web.Request) -> web.Response:
+        check_origin(request)
+        key = request.match_info["id"]
+        if not await self._ask(lambda: self._view.unsilence(key)):
+            raise Problem(404, "no silence that was set has this id; those of the configuration are changed there")
+        return await self.silences(request)
 
     async def _list(
         self, request: web.Request, ask: Callable[[query.ListQuery], view.Page], fields: tuple[str, ...]

@@ -49,7 +49,10 @@ class ApiServer:
     def application(self) -> web.Application:
         app = web.Application(middlewares=[guard(allowed_hosts(self._settings))], client_max_size=2**20)
         for route in self._handlers.table():
-            app.router.add_get(route.path, route.handler)
+            add = {"get": app.router.add_get, "post": app.router.add_post, "delete": app.router.add_delete}[
+                route.method
+            ]
+            add(route.path, route.handler)
         return app
 
     def stop(self) -> None:

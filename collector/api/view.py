@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from trailhound.collector.api.query import ListQuery, Place
+from trailhound.collector.exposing import Exposed
 
 Document = dict[str, Any]
 
@@ -26,8 +28,8 @@ class View(Protocol):
         """Why the monitor is not ready, one `part: reason` each; empty when it is."""
         ...
 
-    def metrics(self) -> bytes:
-        """The Prometheus text of all processes."""
+    def metrics(self, accept: str) -> Exposed:
+        """The metrics of all processes, in the format that this Accept header asks for."""
         ...
 
     def stats(self) -> Document: ...
@@ -43,3 +45,19 @@ class View(Protocol):
     def finding(self, finding_id: str) -> Document | None: ...
 
     def sessions(self, query: ListQuery) -> Page: ...
+
+    def alerts(self, query: ListQuery) -> Page: ...
+
+    def alert(self, alert_id: str) -> Document | None: ...
+
+    def silences(self) -> list[Document]:
+        """Those that hold now or later."""
+        ...
+
+    def silence(self, wanted: Mapping[str, object]) -> Document:
+        """Set one; raises Invalid for one that cannot be meant."""
+        ...
+
+    def unsilence(self, silence_id: str) -> bool:
+        """End one that was set; False when there is none."""
+        ...

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from trailhound.alerts.exposition import Exposition
+from trailhound.alerts.station import Station
 from trailhound.clock import SystemClock
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
@@ -39,15 +39,15 @@ def monitor(config: Config) -> tuple[Pump, Storing]:
     """The two threads' bodies, over a store in memory."""
     clock, metrics, cursor, store = SystemClock(), Metrics(), Cursor(), MemoryStore()
     backlog, unsaved, closed, tally = Backlog(), Unsaved(), ClosedTraces(config.data_dir, 0), Tally(metrics)
-    watch = Watch(config, metrics=metrics)
+    watch, station = Watch(config, metrics=metrics), Station(config, metrics, ["loop"], clock)
     pump = Pump(
         JournalReader(config.data_dir / "journal"), watch, Turn(), cursor,
         backlog=backlog, unsaved=unsaved, closed=closed, attempts=Attempts(config.data_dir / "attempt"),
-        listener=Exposition(metrics, ["loop"], 0), tally=tally, metrics=metrics, clock=clock,
+        listener=station, tally=tally, metrics=metrics, clock=clock,
     )  # fmt: skip
     storing = Storing(
         config, lambda: store, pump, cursor,
-        backlog=backlog, unsaved=unsaved, closed=closed, parked=Ledger(config.data_dir, 0), tally=tally,
+        backlog=backlog, unsaved=unsaved, closed=closed, parked=Ledger(config.data_dir, 0), alerts=station, tally=tally,
         metrics=metrics, clock=clock,
     )  # fmt: skip
     return pump, storing

@@ -17,6 +17,9 @@ import pytest
 import typer.main
 import yaml
 
+from trailhound.alert_settings import Channel as AlertChannel
+from trailhound.alert_settings import Maintenance
+from trailhound.alerts.channels import channel_types
 from trailhound.cli import application
 from trailhound.clock import ManualClock
 from trailhound.collector.api.routes import Handlers
@@ -97,7 +100,11 @@ def _settings() -> Iterator[tuple[str, str]]:
     generator()
     from pages.settings import settings  # type: ignore[import-not-found]
 
-    models = [Config, *(cls.SettingsType for cls in evaluator_types().values())]
+    models = [Config, AlertChannel, Maintenance]
+    models += [
+        *(cls.SettingsType for cls in evaluator_types().values()),
+        *(cls.Options for cls in channel_types().values()),
+    ]
     for setting in (s for model in models for s in settings(model)):
         yield setting.key, setting.meaning
 
@@ -138,6 +145,8 @@ def _judge_configuration(text: str) -> None:
     types = evaluator_types()
     for rule, settings in config.rules.items():
         types[rule].SettingsType.model_validate(settings)
+    for channel in config.alerts.channels:
+        channel_types()[channel.type].Options.model_validate(channel.options)
 
 
 @pytest.mark.parametrize("block", blocks("python"), ids=str)

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 RANK = {"core": 0, "evaluators": 1, "collector": 2, "alerts": 2, "wiring": 3}
 CORE = {
     "address",
+    "alert_settings",
     "canonical",
     "clock",
     "config",
@@ -21,6 +22,8 @@ CORE = {
     "logs",
     "metrics",
     "model",
+    "notation",
+    "secret",
     "section",
     "undocument",
 }

@@ -23,10 +23,13 @@ def check(
     ] = None,
     config: options.ConfigFile = None,
 ) -> None:
-    """Check a configuration, `TRAILHOUND_` variables, the settings of the rules and the price file included.
+    """Check a configuration, `TRAILHOUND_` variables, the settings of the rules and channels, their secrets and the price file included.
 
     Prints one line; exit code 2 when something in it is wrong.
     """
+    from trailhound.alerts.channels import make_channels
+    from trailhound.alerts.silences import configured
+    from trailhound.clock import SystemClock
     from trailhound.collector.prices import prices_of
     from trailhound.config import load
     from trailhound.evaluators.judge import RuleSet
@@ -35,6 +38,8 @@ def check(
     settings = load(path)
     RuleSet(settings)
     prices_of(settings.prices.file)
+    make_channels(settings.alerts, SystemClock())
+    configured(settings.alerts.silences)
     typer.echo(f"{path or 'the defaults'}: ok")
 
 

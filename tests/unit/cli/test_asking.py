@@ -26,6 +26,16 @@ SESSION = {
 }  # fmt: skip
 
 
+ALERT: dict[str, Any] = {
+    "alert_id": "a" * 32, "rule": "loop", "tenant": "default", "service": "shop", "agent": "desk", "severity": "critical",
+    "state": "firing", "count": 3, "examples": [RUN_ID], "starts_at": RUN["started_at"], "ends_at": None,
+}  # fmt: skip
+SILENCE: dict[str, Any] = {
+    "silence_id": "5" * 16, "rules": ["loop"], "services": ["*"], "agents": ["*"], "tenants": ["*"], "since": None,
+    "until": RUN["started_at"], "reason": "migration", "source": "api",
+}  # fmt: skip
+
+
 @pytest.fixture
 def seeded(daemon: Any) -> Any:
     short = {key: value for key, value in RUN.items() if key != "steps"}
@@ -36,6 +46,9 @@ def seeded(daemon: Any) -> Any:
         "/api/v1/findings": RUN["findings"],
         f"/api/v1/findings/{FINDING.finding_id}": RUN["findings"][0],
         "/api/v1/sessions": [SESSION],
+        "/api/v1/alerts": [ALERT],
+        f"/api/v1/alerts/{ALERT['alert_id']}": ALERT,
+        "/api/v1/silences": {"items": [SILENCE]},
     }
     return daemon
 
@@ -59,6 +72,9 @@ def seeded(daemon: Any) -> Any:
         ),
         (["sessions", "list"], ["session-1", "2 (1 open)"]),
         (["sessions", "show", "session-1"], ["session session-1", RUN_ID]),
+        (["alerts", "list"], [ALERT["alert_id"], "critical", "loop", "desk", "1 alert, 1 standing"]),
+        (["alerts", "show", ALERT["alert_id"]], ["CRITICAL loop (firing)  3 findings", f"trajectories show {RUN_ID}"]),
+        (["alerts", "silences"], [SILENCE["silence_id"], "loop", "1 silence"]),
     ],
 )
 def test_text(words: list[str], said: list[str], trailhound: Any, seeded: Any) -> None:
@@ -79,6 +95,9 @@ def test_text(words: list[str], said: list[str], trailhound: Any, seeded: Any) -
         (["sessions", "list"], "items", 1),
         (["sessions", "show", "session-1"], "trajectories", 1),
         (["trajectories", "show", RUN_ID], "steps", 2),
+        (["alerts", "list"], "items", 1),
+        (["alerts", "show", ALERT["alert_id"]], "examples", 1),
+        (["alerts", "silences"], "items", 1),
     ],
 )
 def test_json(words: list[str], key: str, number: int, trailhound: Any, seeded: Any) -> None:

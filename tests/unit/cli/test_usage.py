@@ -25,7 +25,18 @@ ALL = command_lines(typer.main.get_command(application()))
 
 
 def test_the_commands_of_the_contract_are_there() -> None:
-    promised = {"serve", "check", "send", "trajectories", "findings", "sessions", "rules", "config", "promote"}
+    promised = {
+        "serve",
+        "check",
+        "send",
+        "trajectories",
+        "findings",
+        "sessions",
+        "alerts",
+        "rules",
+        "config",
+        "promote",
+    }
     assert promised <= {line[0] for line in ALL if line}
     assert {("config", "check"), ("config", "schema"), ("trajectories", "list"), ("findings", "show")} <= set(ALL)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trailhound import failpoint
-from trailhound.alerts.exposition import Exposition
+from trailhound.alerts.station import Station
 from trailhound.clock import ManualClock
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
@@ -46,7 +46,7 @@ class Life:
         self.recall = Recall(self.closed, lambda: world.store, lambda: self.pump.pending_segments())
         self.parked = Ledger(config.data_dir, cursor.low_water)
         self.watch = Watch(config, metrics=self.metrics, recall=self.recall, parked=self.parked)
-        self.listener = Exposition(self.metrics, ["loop"], 3_000_000_000)
+        self.listener = Station(config, self.metrics, ["loop"], clock)
         self.attempts = Attempts(config.data_dir / "attempt")
         self.pump = Pump(
             JournalReader(config.data_dir / "journal"), self.watch, self.turn, cursor,
@@ -55,7 +55,7 @@ class Life:
         )  # fmt: skip
         self.storing = Storing(
             config, lambda: world.store, self.pump, cursor, backlog=self.backlog, unsaved=self.unsaved,
-            closed=self.closed, parked=self.parked, tally=self.tally, metrics=self.metrics, clock=clock,
+            closed=self.closed, parked=self.parked, alerts=self.listener, tally=self.tally, metrics=self.metrics, clock=clock,
         )  # fmt: skip
 
     def turn_over(self) -> bool:
@@ -79,6 +79,7 @@ class World:
     config: Config
     clock: ManualClock = field(default_factory=ManualClock)
     store: Store = field(default_factory=MemoryStore)
+    alive: Life | None = None
 
     def __post_init__(self) -> None:
         self.config.data_dir.mkdir(exist_ok=True)
@@ -90,7 +91,11 @@ class World:
             self.journal.append("traces", "default", body).result(5)
 
     def live(self) -> Life:
-        return Life(self)
+        """The next monitor; a process that dies lets go of its files."""
+        if self.alive is not None:
+            self.alive.listener.stop()
+        self.alive = Life(self)
+        return self.alive
 
     def finish(self, life: Life) -> None:
         """Let all time pass that any run waits for, and everything be stored."""
@@ -107,6 +112,8 @@ class World:
 def world(tmp_path: Path) -> Iterator[World]:
     made = World(Config.model_validate(SETTINGS | {"data_dir": tmp_path / "data"}))
     yield made
+    if made.alive is not None:
+        made.alive.listener.stop()
     made.journal.close()
 
 

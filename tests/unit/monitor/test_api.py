@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from trailhound.clock import ManualClock
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.exposing import Exposed
 from trailhound.config import Api
 from trailhound.errors import Invalid, Retryable
 
@@ -23,6 +24,7 @@ class PlainView:
 
     def __init__(self) -> None:
         self.asked: list[ListQuery] = []
+        self.set: list[Document] = []
         self.reasons: list[str] = []
         self.page = Page([{"trajectory_id": "t1"}], Place(5, "t1"))
         self.fault: Exception | None = None
@@ -33,13 +35,13 @@ class PlainView:
         self.asked.append(query)
         return self.page
 
-    trajectories = findings = sessions = _answer
+    trajectories = findings = sessions = alerts = _answer
 
     def not_ready(self) -> list[str]:
         return self.reasons
 
-    def metrics(self) -> bytes:
-        return b"up 1\n"
+    def metrics(self, accept: str) -> Exposed:
+        return Exposed(b"up 1\n", "text/plain; version=0.0.4; charset=utf-8")
 
     def stats(self) -> Document:
         return {"spans": 3}
@@ -49,6 +51,20 @@ class PlainView:
 
     def finding(self, finding_id: str) -> Document | None:
         return None
+
+    alert = finding
+
+    def silences(self) -> list[Document]:
+        return list(self.set)
+
+    def silence(self, wanted: Mapping[str, object]) -> Document:
+        self.set.append({"silence_id": "s1", **wanted})
+        return self.set[-1]
+
+    def unsilence(self, silence_id: str) -> bool:
+        kept = [s for s in self.set if s["silence_id"] != silence_id]
+        found, self.set = len(kept) != len(self.set), kept
+        return found
 
 
 Served = tuple[PlainView, str]
@@ -64,14 +80,23 @@ def served() -> Iterator[Served]:
         server.stop()
 
 
-def ask(address: str, path: str, *, host: str | None = None, method: str = "GET") -> tuple[int, dict[str, str], Any]:
+def ask(
+    address: str,
+    path: str,
+    *,
+    host: str | None = None,
+    method: str = "GET",
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> tuple[int, dict[str, str], Any]:
     connection = http.client.HTTPConnection(address, timeout=5)
     try:
-        connection.request(method, path, headers={"Host": host} if host is not None else {})
+        sent = dict(headers or {}) | ({"Host": host} if host is not None else {})
+        connection.request(method, path, body, sent)
         response = connection.getresponse()
-        body, kind = response.read(), response.headers.get_content_type()
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return response.status, headers, json.loads(body) if kind.endswith("json") else body
+        answer, kind = response.read(), response.headers.get_content_type()
+        got = {name.lower(): value for name, value in response.headers.items()}
+        return response.status, got, json.loads(answer) if kind.endswith("json") else answer
     finally:
         connection.close()
 
@@ -216,3 +241,35 @@ def test_stopping_twice_is_harmless_and_leaves_no_thread() -> None:
     server.stop()
     server.stop()
     assert not [thread for thread in threading.enumerate() if thread.name == "api"]
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def test_a_silence_is_set_shown_and_ended(served: Served) -> None:
+    _, address = served
+    status, _, made = ask(address, "/api/v1/silences", method="POST", body=b'{"until": "soon"}', headers=JSON)
+    assert (status, made["silence_id"]) == (201, "s1")
+    assert ask(address, "/api/v1/silences")[2] == {"items": [made]}
+    assert ask(address, "/api/v1/silences/s1", method="DELETE")[2] == {"items": []}
+    assert ask(address, "/api/v1/silences/s1", method="DELETE")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers"),
+    [
+        (415, b"{}", {"Content-Type": "text/plain"}),
+        (415, b"until=x", {"Content-Type": "application/x-www-form-urlencoded"}),
+        (400, b"[1]", JSON),
+        (400, b"{", JSON),
+        (403, b"{}", JSON | {"Origin": "http://evil.example"}),
+        (403, b"{}", JSON | {"Origin": "null"}),
+        (403, b"{}", JSON | {"Sec-Fetch-Site": "cross-site"}),
+    ],
+)
+def test_writing_is_taken_as_json_from_our_own_pages_only(
+    served: Served, status: int, body: bytes, headers: dict[str, str]
+) -> None:
+    view, address = served
+    assert ask(address, "/api/v1/silences", method="POST", body=body, headers=headers)[0] == status
+    assert view.set == []

@@ -1,0 +1,294 @@
+"""From findings to notices over a real ledger: grouping, restarts, faults, budgets, silences, names that come late."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.alerts.conftest import Desk, Recorder, Stopper, finding
+from trailhound import failpoint
+from trailhound.alerts.life import Policy
+from trailhound.alerts.silences import FOREVER_NS, Match, Silence
+from trailhound.errors import Invalid, Retryable
+
+HOUR = 3600
+
+
+def test_one_message_for_many_findings_and_one_when_it_is_over(desk: Desk) -> None:
+    desk.find(finding("f0"))
+    desk.find(*(finding(f"f{n}", trajectory_id=f"a{n}") for n in range(1, 10_000)))
+    assert desk.told() == ["firing"]
+    desk.tick(901)
+    assert desk.told() == ["firing", "resolved"]
+    alert = desk.channels[0].told[-1].alert
+    assert alert is not None
+    assert (alert.count, len(alert.examples), alert.state) == (10_000, 5, "resolved")
+
+
+def test_groups_are_told_apart(desk: Desk) -> None:
+    desk.find(
+        finding("f1"),
+        finding("f2", tenant="other"),
+        finding("f3", service="other"),
+        finding("f4", agent="other"),
+        finding("f5", rule="cycle"),
+        finding("f6"),
+    )
+    assert desk.told() == ["firing"] * 5
+
+
+def test_a_standing_problem_repeats_only_at_its_interval(desk: Desk) -> None:
+    for minute in range(0, 9 * 60, 5):
+        desk.find(finding("f1", last_seen_ns=minute))
+        desk.tick(300)
+    assert desk.told() == ["firing", "repeat", "repeat"]
+
+
+def test_a_restart_repeats_nothing_and_goes_on(desk: Desk) -> None:
+    desk.find(finding("f1"), at_ns=5)
+    desk.open()
+    desk.find(finding("f1"), at_ns=5)
+    desk.find(finding("f1", severity="critical"), at_ns=6)
+    desk.open()
+    desk.find(finding("f1"), at_ns=5)
+    desk.tick(901)
+    desk.open()
+    desk.find(finding("f1", severity="critical"), at_ns=6)
+    assert [(n.transition, n.reason) for n in desk.channels[0].told] == [
+        ("firing", "new"), ("firing", "escalated"), ("resolved", "quiet"),
+    ]  # fmt: skip
+
+
+def test_a_late_change_of_an_old_finding_is_no_alert_but_a_new_one_is(desk: Desk) -> None:
+    desk.find(finding("f1"))
+    desk.tick(901)
+    desk.find(finding("f1"))
+    assert desk.told() == ["firing", "resolved"]
+    desk.find(finding("f2"))
+    assert desk.told() == ["firing", "resolved", "firing"]
+
+
+def test_a_crash_after_telling_and_before_the_mark_tells_again_under_the_same_id(desk: Desk) -> None:
+    failpoint.arm("alerts.after_notify:raise:1")
+    try:
+        with pytest.raises(failpoint.FailpointError):
+            desk.find(finding("f1"))
+    finally:
+        failpoint.arm("")
+    desk.open()
+    desk.tick()
+    assert desk.told() == ["firing", "firing"]
+    first, second = desk.channels[0].told
+    assert first == second
+
+
+def test_a_crash_before_telling_loses_nothing(desk: Desk) -> None:
+    failpoint.arm("alerts.before_notify:raise:1")
+    try:
+        with pytest.raises(failpoint.FailpointError):
+            desk.find(finding("f1"))
+    finally:
+        failpoint.arm("")
+    desk.open()
+    desk.tick()
+    assert desk.told() == ["firing"]
+
+
+def test_a_channel_that_fails_keeps_its_order_and_delays_no_other(desk: Desk) -> None:
+    broken, well = desk.channels[0], desk.add("well")
+    broken.fault = Retryable("away")
+    desk.deliveries.reverse()
+    with pytest.raises(Retryable):
+        desk.find(finding("f1"), finding("f2", rule="cycle"))
+    assert len(well.told) == 2
+    broken.fault = None
+    desk.open()
+    desk.tick()
+    assert [n.notice_id for n in broken.told] == [n.notice_id for n in well.told]
+
+
+def test_a_notice_that_is_refused_for_good_does_not_stop_the_next(desk: Desk) -> None:
+    desk.channels[0].fault = Invalid("no", reason="rejected")
+    desk.find(finding("f1"))
+    desk.channels[0].fault = None
+    desk.find(finding("f2", rule="cycle"))
+    assert desk.told() == ["firing"]
+    rejected = {"channel": "ops", "outcome": "rejected"}
+    assert desk.metrics.registry.get_sample_value("trailhound_notifications_total", rejected) == 1
+
+
+def test_above_its_budget_a_channel_gets_one_summary(desk: Desk) -> None:
+    desk.channels.clear()
+    few = desk.add("few", budget=3)
+    desk.find(*(finding(f"f{n}", agent=f"agent{n}") for n in range(100)))
+    desk.open()
+    assert desk.told() == ["firing"] * 3
+    desk.tick(HOUR - 1)
+    assert "summary" not in desk.told()
+    held = few.told[-1].held
+    desk.tick(1)
+    summaries = [n for n in few.told if n.transition == "summary"]
+    assert held == {}
+    assert len(summaries) == 1
+    assert sum(summaries[0].held.values()) == 97 + 100  # their beginnings, and their ends after the quiet time
+
+
+def test_the_hour_of_a_budget_survives_a_restart(desk: Desk) -> None:
+    desk.channels.clear()
+    desk.add("few", budget=1)
+    for number in range(5):
+        desk.find(finding(f"f{number}", agent=f"agent{number}"))
+        desk.open()
+    assert desk.told() == ["firing"]
+
+
+def test_maintenance_is_silent_and_what_still_stands_afterwards_is_told(desk: Desk) -> None:
+    now_ns = desk.clock.now_ns()
+    desk.pager.silence(Silence("s1", Match(services=("sh*",)), 0, now_ns + 60 * 10**9, "", "api"))
+    desk.find(finding("f1"), finding("f2", service="other"))
+    desk.open()
+    desk.tick(59)
+    assert [n.alert.service for n in desk.channels[0].told if n.alert] == ["other"]
+    desk.tick(1)
+    assert [n.alert.service for n in desk.channels[0].told if n.alert] == ["other", "shop"]
+
+
+def test_a_silence_can_be_ended(desk: Desk) -> None:
+    desk.pager.silence(Silence("s1", Match(), 0, FOREVER_NS, "", "api"))
+    desk.find(finding("f1"))
+    assert desk.told() == []
+    assert desk.pager.unsilence("s1")
+    assert not desk.pager.unsilence("s1")
+    desk.tick()
+    assert desk.told() == ["firing"]
+
+
+def test_a_critical_finding_silences_the_warnings_of_its_group(desk: Desk) -> None:
+    desk.find(finding("f1", severity="critical"))
+    desk.find(finding("f2"))
+    assert desk.told() == ["firing"]
+    inhibited = {"outcome": "inhibited"}
+    assert desk.metrics.registry.get_sample_value("trailhound_alert_findings_total", inhibited) == 1
+
+
+def test_a_problem_must_stand_for_its_wait(desk: Desk) -> None:
+    desk.policy = Policy(wait_ns=30 * 10**9)
+    desk.open()
+    desk.find(finding("f1"), finding("f2", rule="cycle"))
+    desk.find(finding("f2", rule="cycle", state="resolved"))
+    desk.tick(29)
+    assert desk.told() == []
+    desk.tick(1)
+    assert [n.alert.rule for n in desk.channels[0].told if n.alert] == ["loop"]
+
+
+def test_an_agent_without_a_name_is_waited_for_and_not_for_long(desk: Desk) -> None:
+    desk.find(finding("f1", agent=None), finding("f2", agent=None, rule="cycle"))
+    assert desk.told() == []
+    desk.open()
+    desk.find(finding("f1", agent="desk"))
+    desk.tick(1)
+    desk.find(finding("f2", agent="desk", rule="cycle"))
+    assert [(n.alert.rule, n.alert.agent) for n in desk.channels[0].told if n.alert] == [
+        ("loop", "desk"),
+        ("cycle", None),
+    ]
+
+
+def test_a_run_is_stopped_once_when_it_gets_as_bad_as_the_channel_asks(desk: Desk) -> None:
+    desk.channels.clear()
+    gateway = desk.add("gateway", Stopper)
+    desk.find(finding("f1"))
+    assert gateway.told == []
+    desk.find(
+        finding("f1", severity="critical"), finding("f2", severity="critical", trajectory_id="a2", session_id="s2")
+    )
+    desk.open()
+    desk.find(finding("f1", severity="critical", last_seen_ns=9))
+    desk.find(finding("f3", severity="critical", scope="agent", trajectory_id=None))
+    assert [(n.run.trajectory_id, n.run.session_id) for n in gateway.told if n.run] == [("a1", "s1"), ("a2", "s2")]
+
+
+def test_channels_choose_what_they_hear_of(desk: Desk) -> None:
+    desk.channels.clear()
+    critical, loops = desk.add("critical", severity="critical"), desk.add("loops", rules=["lo*"], send_resolved=False)
+    desk.find(finding("f1"), finding("f2", rule="cycle", severity="critical"))
+    desk.tick(901)
+    assert [(n.alert.rule, n.transition) for n in critical.told if n.alert] == [
+        ("cycle", "firing"),
+        ("cycle", "resolved"),
+    ]
+    assert [(n.alert.rule, n.transition) for n in loops.told if n.alert] == [("loop", "firing")]
+
+
+def test_a_receiver_that_forgets_hears_again_until_five_minutes_after_the_end(desk: Desk) -> None:
+    desk.channels[0].resend_s = 60
+    desk.find(finding("f1"))
+    desk.tick(60)
+    desk.open()
+    desk.channels[0].told.clear()
+    desk.tick(60)
+    assert desk.told() == ["firing"]
+    for _ in range(30):
+        desk.tick(60)
+    told = desk.told()
+    assert 5 <= told.count("resolved") <= 7
+    assert told == sorted(told)
+
+
+def test_groups_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trailhound.alerts.book.MAX_STANDING", 10)
+    desk.find(*(finding(f"f{n}", agent=f"agent{n}", service=f"s{n}") for n in range(50)))
+    agents = {n.alert.agent for n in desk.channels[0].told if n.alert}
+    assert len(agents) == 11
+    assert "__other__" in agents
+
+
+def test_names_that_no_encoder_takes_are_told(desk: Desk) -> None:
+    desk.find(finding("f1", service="sh\ud800op", agent="\ud800", session_id="\udfff", summary="\ud800"))
+    desk.open()
+    assert desk.told() == ["firing"]
+
+
+def test_a_disk_that_refuses_loses_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("trailhound.alerts.ledger._row", refuse)
+        with pytest.raises(Retryable):
+            desk.find(finding("f1"))
+    desk.tick()
+    assert desk.told() == ["firing"]
+
+
+def test_a_damaged_file_is_kept_aside(tmp_path: Path) -> None:
+    (tmp_path / "alerts.db").write_bytes(b"no database at all, but long enough to look like one" * 50)
+    desk = Desk(tmp_path)
+    desk.find(finding("f1"))
+    assert desk.told() == ["firing"]
+    assert (tmp_path / "alerts.damaged").exists()
+    desk.ledger.close()
+
+
+def test_lists_are_newest_first_filtered_and_paged(desk: Desk) -> None:
+    for number in range(5):
+        desk.find(finding(f"f{number}", agent=f"agent{number % 2}", rule=f"rule{number}"))
+        desk.clock.advance(1)
+    everything = desk.ledger.alerts({}, 0, FOREVER_NS, None, 100)
+    assert [a.rule for a in everything] == ["rule4", "rule3", "rule2", "rule1", "rule0"]
+    assert [a.rule for a in desk.ledger.alerts({"agent": "agent1"}, 0, FOREVER_NS, None, 100)] == ["rule3", "rule1"]
+    after = (everything[1].starts_ns, everything[1].alert_id)
+    assert desk.ledger.alerts({}, 0, FOREVER_NS, after, 2) == everything[2:4]
+    assert desk.ledger.alerts({}, everything[3].starts_ns, everything[1].starts_ns, None, 9) == everything[2:4]
+
+
+def test_content_is_told_only_where_it_was_asked_for(desk: Desk) -> None:
+    quoting = desk.add("quoting", include_content=True)
+    desk.find(replace(finding("f1"), summary="SECRET words", details={"args": "SECRET"}, expected="SECRET"))
+    plain: Recorder = desk.channels[0]
+    assert b"SECRET" not in plain.told[0].dump()
+    assert quoting.told[0].quotes == ("SECRET words | none",)

@@ -1,0 +1,42 @@
+"""How values are written in a configuration: durations, sizes, lists of names."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31_536_000}
+_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def parse_duration(value: Any) -> Any:
+    """Seconds from `90`, `1.5s`, `15m`, `1h30m`, `7d`; anything else is left for pydantic to refuse."""
+    if not isinstance(value, str):
+        return value
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d|w|y)", value.strip())
+    if not parts or "".join(n + u for n, u in parts) != value.strip():
+        raise ValueError(f"{value!r} is no duration: write for example 500ms, 30s, 15m, 24h or 7d")
+    return sum(float(n) * _UNITS[u] for n, u in parts)
+
+
+def parse_size(value: Any) -> Any:
+    """Bytes from `4096`, `64MiB`, `1GB`."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGk]?i?B)", value.strip())
+    if not match or match[2] not in _SIZES:
+        raise ValueError(f"{value!r} is no size: write for example 64MiB or 1GiB")
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
+def listed(value: Any) -> Any:
+    """A single name where a list is meant."""
+    return [value] if isinstance(value, str) else value
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration)]
+"""Seconds; written as `15m` in YAML."""
+Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
+"""Bytes; written as `64MiB` in YAML."""
