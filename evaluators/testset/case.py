@@ -59,6 +59,7 @@ class Environment(Section):
         "recorded", description="recorded: those in the recorded steps can stand in"
     )
     time_sensitive: bool | None = Field(None, description="null: nobody has said")
+    tools: list[str] | None = Field(None, description="names of the tools that the agent was offered; null: not known")
 
 
 class Observed(Section):
@@ -86,11 +87,19 @@ class FailureRecord(Section):
     reproduce: str = ""
 
 
+class GoodRun(Section):
+    """A run of the same task that ended well: what the case can be met by."""
+
+    trajectory_id: str
+    calls: list[str] = Field([], description="its tool calls, as `Call.key` writes them")
+
+
 class Proof(Section):
     """How the contract judged the recorded run when the case was written."""
 
     fails: bool = Field(description="true: the case fails on its own recorded trajectory, as it must")
     breaches: list[str] = Field([])
+    good_passes: bool | None = Field(None, description="true: the good run meets the contract; null: none is known")
     judged_with: str = Field(description="version of Trailhound")
 
 
@@ -111,6 +120,10 @@ class Case(Section):
     tools: list[Tool] = Field([], description="what the agent's tools are, as in the configuration")
     environment: Environment = Environment()
     failure: FailureRecord
+    signature: str | None = Field(None, description="hash of what failed, equal for the same fault in another run")
+    good: GoodRun | None = Field(None, description="a run of the same task that went well; null: none is known")
+    note: str | None = None
+    redacted: dict[str, int] = Field({}, description="kind of secret -> how many were replaced by tokens")
     unknowns: list[str] = Field([], description="what could not be known")
     source: Source
     proof: Proof | None = None

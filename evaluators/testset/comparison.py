@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from trailhound.config import Section
+from trailhound.config import Section, explain
+from trailhound.errors import Invalid
+from trailhound.evaluators.testset.notation import load
 from trailhound.evaluators.testset.numbers import bootstrap_interval, mean
 from trailhound.evaluators.testset.report.summary import CaseNumbers, Estimate, Summary
 
@@ -133,3 +136,15 @@ def _open(new: Summary, change: Estimate, policy: Policy, paired: int) -> list[s
 
 def _percent(value: float | None) -> str:
     return "not known" if value is None else f"{value:.1%}"
+
+
+def read_policy(path: Path) -> Policy:
+    """The policy in a YAML file. Raises Invalid naming the key."""
+    try:
+        return Policy.model_validate(load(path.read_bytes()))
+    except OSError as error:
+        raise Invalid(f"{path}: cannot be read: {error.strerror}", reason="policy") from None
+    except ValidationError as error:
+        raise Invalid(f"{path}: {explain(error, Policy, 'policy')}", reason="policy") from None
+    except Invalid as error:
+        raise Invalid(f"{path}: {error}", reason="policy") from None

@@ -15,7 +15,12 @@ from trailhound.evaluators.testset.contract import Judgement, judge
 from trailhound.evaluators.testset.derive import contract_of, demanded, standing, underived, worst
 from trailhound.evaluators.testset.fitting import fit
 from trailhound.evaluators.testset.folder import CaseFolder, slug, trace_part
+from trailhound.evaluators.testset.good import learn
+from trailhound.evaluators.testset.redaction import Redactor
+from trailhound.evaluators.testset.signature import signature_of
+from trailhound.evaluators.testset.split import Split
 from trailhound.evaluators.testset.unknowns import unknowns_of
+from trailhound.undocument import trajectory_from
 
 _RECORDED_WITHOUT = ("findings",)  # they stand in `failure`
 _NAMES = 100
@@ -29,27 +34,37 @@ class Promoted:
     name: str
     written: bool
     case: Case
+    matches: bool = False
+    """True when `name` is the case of another run that failed in the same way at the same task."""
 
 
 def build_case(
     run: dict[str, Any],
     *,
     earlier: Sequence[dict[str, Any]] = (),
+    good: dict[str, Any] | None = None,
     tools: Sequence[Tool] = (),
+    redactor: Redactor | None = None,
+    split: Split = "dev",
+    note: str | None = None,
     promoted_by: str | None = None,
     promoted_at: str | None = None,
 ) -> Case:
     """The case of a trajectory document (with steps and findings), whatever became of the run.
 
-    `earlier` are trajectory documents of the same session that began before. Raises Invalid for another document.
+    `earlier` are trajectory documents of the same session that began before, `good` is one of the same task that went
+    well. Without a `redactor` secrets stay where they are. Raises Invalid for another document.
     """
     run = json_safe(run, 64)
+    if redactor is not None:
+        run, good, earlier = redactor.run(run), redactor.run(good) if good else None, redactor.run(list(earlier))
     contract, findings = contract_of(run), standing(run)
     words = _words(run, worst(findings))
     case = Case(
         id=f"{trace_part(_trace_id(run))}-{slug(words)}",
         title=_title(run, worst(findings)),
         family=_family(run),
+        split=split,
         input=run["input"],
         context=[Turn(trajectory_id=r["trajectory_id"], input=r["input"], output=r["output"]) for r in earlier],
         contract=contract,
@@ -57,20 +72,29 @@ def build_case(
         failure=FailureRecord(
             status=run["status"], findings=[_observed(f) for f in findings], reproduce=_reproduce(run)
         ),
+        signature=signature_of(run),
+        note=note,
         unknowns=[*underived(run, contract), *unknowns_of(run)],
         source=_source(run, promoted_by, promoted_at),
         recorded=_without_nulls({key: value for key, value in run.items() if key not in _RECORDED_WITHOUT}),
     )
-    prove(case)
+    if good is not None:
+        learn(case, good, tools)
+    prove(case, good)
+    case.redacted = dict(sorted(redactor.found.items())) if redactor is not None else {}
     case.unknowns[:0] = _unproved(case, demanded(run))
     return case
 
 
-def prove(case: Case) -> Judgement:
-    """Judge the recorded run by the case's own contract and note the result: a case that passes proves nothing."""
+def prove(case: Case, good: dict[str, Any] | None = None) -> Judgement:
+    """Judge the recorded run by the case's own contract and note the result: a case that passes proves nothing.
+
+    A `good` run of the same task must pass, else the contract asks for something else than the task does.
+    """
     judgement = judge(case.contract, case.trajectory(), case.tools)
     breaches = [f"{breach.rule}: {breach.summary}" for breach in judgement.breaches]
-    case.proof = Proof(fails=not judgement.passed, breaches=breaches, judged_with=__version__)
+    passes = None if good is None else judge(case.contract, trajectory_from(good), case.tools).passed
+    case.proof = Proof(fails=not judgement.passed, breaches=breaches, good_passes=passes, judged_with=__version__)
     return judgement
 
 
@@ -85,11 +109,16 @@ def _unproved(case: Case, rules: set[str]) -> list[str]:
     ]
 
 
-def put_case(folder: CaseFolder, case: Case) -> Promoted:
-    """Write the case unless its run is there already; never overwrites. Raises Invalid when the folder refuses."""
+def put_case(folder: CaseFolder, case: Case, *, anyway: bool = True) -> Promoted:
+    """Write the case unless its run is there already; never overwrites. Raises Invalid when the folder refuses.
+
+    Without `anyway` it is not written either when another run failed in the same way at the same task.
+    """
     existing = folder.find(case.source.trajectory_id, case.source.trace_ids)
     if existing is not None:
         return Promoted(existing, False, case)
+    if not anyway and (like := folder.find_like(case.family, case.signature)) is not None:
+        return Promoted(like, False, case, matches=True)
     base = case.id
     for number in range(1, _NAMES):
         case.id = base if number == 1 else f"{base}-{number}"

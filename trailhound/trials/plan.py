@@ -56,4 +56,5 @@ def facts_of(case: Case) -> CaseFacts:
         tags=case.tags,
         split=case.split,
         core=case.core,
+        good_calls=case.good.calls if case.good is not None else None,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trailhound.clock import Clock, SystemClock, rfc3339
+from trailhound.clock import Clock, SystemClock
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case
 from trailhound.evaluators.testset.loading import TestSet, load_testset
@@ -19,12 +19,12 @@ from trailhound.evaluators.testset.trial import TrialResult
 from trailhound.evaluators.testset.verdict import Attempted, EndStateCheck, judge_trial
 from trailhound.trials import test_trial
 from trailhound.trials.attempt import Attempts
+from trailhound.trials.batch import CORE_FAILED, new_folder
 from trailhound.trials.capture import InProcess
 from trailhound.trials.inside import FunctionAgent
 from trailhound.trials.plan import Wanted, plan
 from trailhound.trials.trial import Trial
 
-CORE_FAILED = "the core set did not pass (--all-cases runs them all the same)"
 DESELECTED = "deselected on the command line"
 SHOWN = 10
 """Cases named on the terminal; the report has all."""
@@ -173,8 +173,3 @@ def _planned(config: pytest.Config, testset: TestSet, clock: Clock) -> Results:
     )
     manifest = plan(testset, wanted, clock)
     return Results.create(Path(config.getoption("--trial-results") or new_folder(clock)), manifest)
-
-
-def new_folder(clock: Clock) -> Path:
-    """`trial-results/2026-11-30T12-00-00.000000001Z`, which sorts by time."""
-    return Path("trial-results") / rfc3339(clock.now_ns()).replace(":", "-")

@@ -92,3 +92,30 @@ def _incidents(summary: Summary) -> str:
     if summary.incidents:
         return f"{summary.incidents} trials with a forbidden or unapproved call"
     return f"none; the true rate is at most {percent(summary.incident_rate_bound)} (95 %)"
+
+
+SHOWN = 20
+"""Cases in the text; the other forms have all."""
+
+
+def as_text(summary: Summary, comparison: Comparison | None = None) -> str:
+    """The report for a terminal; control characters that a case or a model brought are shown as marks."""
+    lines = [] if comparison is None else [*comparison_lines(comparison), ""]
+    lines += [f"{name:<22} {value}" for name, value in facts(summary)]
+    short = [case for case in summary.cases if case.c < case.n]
+    for case in short[:SHOWN]:
+        lines.append(f"{case.case_id}: {case_line(case)}" + (" (unstable)" if case.unstable else ""))
+        lines += [f"    {_one_line(case.first_reason)}"] if case.first_reason else []
+        lines += [
+            f"    trial {w.number} leaves the good run at call {w.index}: {w.actual or 'nothing'} instead of "
+            f"{w.expected or 'the answer'}"
+            for w in case.wrong_steps[:1]
+        ]
+    if len(short) > SHOWN:
+        lines.append(f"... and {len(short) - SHOWN} more cases that do not always pass")
+    return "".join(_one_line(line, indent=True) + "\n" for line in lines)
+
+
+def _one_line(text: str, *, indent: bool = False) -> str:
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return shown if indent else " ".join(shown.split())

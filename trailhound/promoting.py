@@ -1,0 +1,74 @@
+"""Promotes runs of a daemon: fetches a run with its context and its last good one, and writes the case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from trailhound.clock import Clock, SystemClock, rfc3339
+from trailhound.config import Tool
+from trailhound.evaluators.testset.folder import CaseFolder
+from trailhound.evaluators.testset.good import last_good
+from trailhound.evaluators.testset.promote import Promoted, build_case, put_case
+from trailhound.evaluators.testset.redaction import Redactor
+from trailhound.evaluators.testset.split import Split
+
+EARLIER = 20
+"""Runs of the same session that are kept as context at most."""
+LOOKED_AT = 500
+"""Completed runs of the same agent among which the last good run of the same task is looked for."""
+
+
+class Runs(Protocol):
+    """Where runs are had from: `Client`, or the daemon itself."""
+
+    def trajectory(self, trajectory_id: str) -> dict[str, Any]: ...
+
+    def items(self, kind: str, limit: int, filters: dict[str, str | None]) -> Iterable[dict[str, Any]]: ...
+
+
+class Promoter:
+    """Writes cases into one folder; the tokens of all of them are made with the folder's key."""
+
+    def __init__(
+        self, runs: Runs, folder: CaseFolder, tools: Sequence[Tool], *, redact: bool = True, clock: Clock | None = None
+    ) -> None:
+        self._runs = runs
+        self._folder = folder
+        self._tools = tools
+        self._key = folder.redaction_key() if redact else None
+        self._clock = clock or SystemClock()
+
+    def promote(
+        self, trajectory_id: str, *, split: Split = "dev", note: str | None = None, by: str | None, anyway: bool
+    ) -> Promoted:
+        """The case of one run, by trajectory id or trace id. Raises Invalid (`not_found`) for an unknown one."""
+        run = self._runs.trajectory(trajectory_id)
+        case = build_case(
+            run,
+            earlier=self._earlier(run),
+            good=self._good(run),
+            tools=self._tools,
+            redactor=Redactor(self._key) if self._key is not None else None,
+            split=split,
+            note=note,
+            promoted_by=by,
+            promoted_at=rfc3339(self._clock.now_ns()),
+        )
+        return put_case(self._folder, case, anyway=anyway)
+
+    def _earlier(self, run: dict[str, Any]) -> list[dict[str, Any]]:
+        """The runs of the same session that began before this one, oldest first."""
+        if not run["session_id"] or not run["started_at"]:
+            return []
+        asked = {"session_id": run["session_id"], "tenant": run["tenant"], "until": run["started_at"]}
+        items = self._runs.items("trajectories", EARLIER, asked)
+        return [r for r in items if r["trajectory_id"] != run["trajectory_id"]][::-1]
+
+    def _good(self, run: dict[str, Any]) -> dict[str, Any] | None:
+        """The last run of the same task that went well, whole."""
+        if run["input"] is None:
+            return None
+        asked = {"service": run["service"], "agent": run["agent"], "tenant": run["tenant"], "status": "completed"}
+        found = last_good(run, self._runs.items("trajectories", LOOKED_AT, asked))
+        return None if found is None else self._runs.trajectory(found["trajectory_id"])
