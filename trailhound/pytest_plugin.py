@@ -21,6 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--trial-retries", type=int, default=0, metavar="N", help="Repeat a trial that could not be measured (0)."
     )
     group.addoption("--trial-results", metavar="DIR", help="Folder of the results; a new one under trial-results/.")
+    group.addoption("--judge", metavar="URL", help="OpenAI-compatible endpoint of a model judge, up to `/v1`.")
+    group.addoption("--judge-model", metavar="NAME", help="Its model.")
+    group.addoption("--judge-key", default="OPENAI_API_KEY", metavar="VAR", help="Variable that holds its key.")
     group.addoption("--application", metavar="NAME", help="Name of what is tested, for the report.")
     group.addoption("--app-version", metavar="V", help="Its version, for the report and for comparing.")
 

@@ -38,6 +38,7 @@ class Answer(Section):
     contains: list[str] = Field([], description="texts that must be in the answer")
     matches: str | None = Field(None, description="RE2 pattern")
     equals: Any = Field(None, description="the answer as JSON")
+    rubric: str | None = Field(None, description="what a model judge is asked, once the checks above hold")
 
 
 class Contract(Demands):

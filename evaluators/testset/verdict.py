@@ -8,9 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from trailhound.canonical import digest
+from trailhound.errors import Invalid, Retryable
 from trailhound.evaluators.testset.answer import wrong_with
 from trailhound.evaluators.testset.case import Case
 from trailhound.evaluators.testset.contract import judge
+from trailhound.evaluators.testset.grader import Grader
 from trailhound.evaluators.testset.trial import Call, Failure, Measured, Reason, TrialResult
 from trailhound.model import Step, Trajectory
 
@@ -34,9 +36,18 @@ class Attempted:
     end_state: dict[str, tuple[bool, str] | None] = field(default_factory=dict)
     """Name of a check -> (holds, why); None when the team has no such check."""
 
+    @property
+    def answer(self) -> Any:
+        """What the agent returned, else what its trajectory says that it answered."""
+        if self.output is None and self.trajectory is not None:
+            return self.trajectory.run.output
+        return self.output
 
-def judge_trial(case: Case, number: int, attempted: Attempted) -> TrialResult:
+
+def judge_trial(case: Case, number: int, attempted: Attempted, grader: Grader | None = None) -> TrialResult:
     """The verdict on one trial. Raises Invalid when the contract itself cannot be judged by.
+
+    Deterministic checks come first; a `grader` is asked only about an answer that they let through.
 
     A broken demand fails the trial, even where something else is unknown; without one, missing evidence makes it
     `unknown`: a fault of measuring is none of the agent.
@@ -50,6 +61,8 @@ def judge_trial(case: Case, number: int, attempted: Attempted) -> TrialResult:
     _contract(result, case, attempted)
     _answer(result, case, attempted)
     _end_state(result, case, attempted)
+    if result.failure is None and case.contract.answer is not None and case.contract.answer.rubric is not None:
+        _graded(result, case.contract.answer.rubric, case, attempted, grader)
     if result.failure is None and result.missing:
         result.failure = "not_judged"
     result.verdict = _verdict(result)
@@ -102,11 +115,23 @@ def _needs_spans(case: Case) -> bool:
 def _answer(result: TrialResult, case: Case, attempted: Attempted) -> None:
     if case.contract.answer is None or attempted.ended is not None:
         return
-    output = attempted.output
-    if output is None and attempted.trajectory is not None:
-        output = attempted.trajectory.run.output
-    for wrong in wrong_with(case.contract.answer, output):
+    for wrong in wrong_with(case.contract.answer, attempted.answer):
         _fail(result, "answer", "answer", wrong)
+
+
+def _graded(result: TrialResult, rubric: str, case: Case, attempted: Attempted, grader: Grader | None) -> None:
+    if grader is None:
+        result.missing.append("`contract.answer.rubric` needs a judge, and none is given")
+        return
+    try:
+        said = grader.judge(rubric, case.input, attempted.answer)
+    except (Invalid, Retryable) as error:
+        result.missing.append(str(error))
+        return
+    if said.accepted is None:
+        result.missing.append(f"the judge does not know ({said.evidence[:200]})")
+    elif not said.accepted:
+        _fail(result, "answer", "answer", f"the judge finds: {said.evidence[:500]}")
 
 
 def _end_state(result: TrialResult, case: Case, attempted: Attempted) -> None:

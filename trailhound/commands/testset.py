@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 Cases = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Case files or folders of cases.")]
 
+JudgeUrl = Annotated[
+    str | None, typer.Option("--judge", metavar="URL", help="OpenAI-compatible endpoint of a model judge, up to `/v1`.")
+]
+JudgeModel = Annotated[str | None, typer.Option("--judge-model", metavar="NAME", help="Its model.")]
+JudgeKey = Annotated[str, typer.Option("--judge-key", metavar="VAR", help="Variable that holds its key.")]
+
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
@@ -27,6 +33,7 @@ def register(app: typer.Typer) -> None:
     group.command("rotate")(rotate)
     group.command("run")(run)
     group.command("report")(report)
+    group.command("calibrate")(calibrate)
     app.add_typer(group, name="testset")
 
 
@@ -139,6 +146,9 @@ def run(
     ] = None,
     application: Annotated[str | None, typer.Option("--application", help="Name of what is tested.")] = None,
     version: Annotated[str | None, typer.Option("--app-version", help="Its version.")] = None,
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    judge_key: JudgeKey = "OPENAI_API_KEY",
     output: options.Format = "text",
 ) -> None:
     """Run an agent that is a command on each case, and judge every trial. It finds the task on stdin as
@@ -146,9 +156,10 @@ def run(
     variables that OpenTelemetry SDKs read (`OTEL_EXPORTER_OTLP_ENDPOINT`) point. Exit code 1 when a trial does not pass.
     """
     from trailhound.trials.batch import Batch
-    from trailhound.trials.plan import Wanted
+    from trailhound.trials.plan import Wanted, grader_of
 
-    wanted = Wanted(trials, timeout, retries, core, application, version)
+    grader = grader_of(judge, judge_model, judge_key)
+    wanted = Wanted(trials, timeout, retries, core, application, version, grader)
     batch = Batch(_sound(paths), wanted, results)
     found = batch.run(command, workers=workers, all_cases=all_cases, quiet=output == "json")
     summary = _summary(found)
@@ -239,3 +250,32 @@ def _print(summary: Summary, comparison: Comparison | None) -> None:
     from trailhound.evaluators.testset.report.wording import as_text
 
     typer.echo(as_text(summary, comparison), nl=False)
+
+
+# ---------------------------------------------------------------- calibrate
+
+
+def calibrate(
+    labels: Annotated[
+        Path, typer.Argument(metavar="FILE", help='JSON lines: {"rubric", "input", "output", "label": "pass"|"fail"}.')
+    ],
+    judge: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    judge_key: JudgeKey = "OPENAI_API_KEY",
+    output: options.Format = "text",
+) -> None:
+    """Compare a model judge with people's labels: how many bad answers it lets through and how many good ones it
+    refuses, for agreement alone hides the first."""
+    from trailhound.errors import Invalid
+    from trailhound.trials.calibration import calibrate_judge
+    from trailhound.trials.plan import grader_of
+
+    grader = grader_of(judge, judge_model, judge_key)
+    if grader is None:
+        raise Invalid("name the judge: --judge URL --judge-model NAME", reason="usage")
+    found = calibrate_judge(grader, labels)
+    if output == "json":
+        options.print_json(found.document())
+        return
+    for name, value in found.lines():
+        typer.echo(f"{name:<22} {value}")

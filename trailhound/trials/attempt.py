@@ -10,6 +10,7 @@ from trailhound.clock import Clock, SystemClock, rfc3339
 from trailhound.config import Config
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case
+from trailhound.evaluators.testset.grader import Grader
 from trailhound.evaluators.testset.stubs import NotRecorded
 from trailhound.evaluators.testset.trial import TrialResult
 from trailhound.evaluators.testset.verdict import Attempted, EndStateCheck, check_end_state, judge_trial
@@ -32,6 +33,7 @@ class Attempts:
     timeout_s: float
     retries: int = 0
     checks: Mapping[str, EndStateCheck] = field(default_factory=dict)
+    grader: Grader | None = None
     clock: Clock = field(default_factory=SystemClock)
     config: Config = field(default_factory=Config)
 
@@ -58,7 +60,7 @@ class Attempts:
             attempted.end_state = check_end_state(case.contract.end_state, self.checks, trial)
         if trial.tools.missed and attempted.ended in (None, "agent_error"):
             attempted.ended, attempted.detail = "measurement", trial.tools.missed[0]
-        result = judge_trial(case, number, attempted)
+        result = judge_trial(case, number, attempted, self.grader)
         result.started_at = rfc3339(started_at)
         return result
 

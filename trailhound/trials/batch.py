@@ -33,6 +33,7 @@ class Batch:
         self._clock = clock or SystemClock()
         manifest = plan(testset, wanted, self._clock)
         self._cases = testset.cases
+        self._grader = wanted.grader
         self.results = Results.create(folder or new_folder(self._clock), manifest)
 
     def run(self, command: str, *, workers: int, all_cases: bool, quiet: bool) -> Results:
@@ -41,7 +42,9 @@ class Batch:
         if not words:
             raise Invalid("--command is empty", reason="usage")
         manifest = self.results.manifest
-        attempts = Attempts(CommandAgent(words), manifest.timeout_s, manifest.retries, clock=self._clock)
+        attempts = Attempts(
+            CommandAgent(words), manifest.timeout_s, manifest.retries, grader=self._grader, clock=self._clock
+        )
         tasks = [(self._cases[p.case_id], p.number) for p in manifest.planned]
         core = [task for task in tasks if task[0].core]
         rest = [task for task in tasks if not task[0].core]

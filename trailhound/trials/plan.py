@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from trailhound import __version__
 from trailhound.clock import Clock, rfc3339
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case
+from trailhound.evaluators.testset.grader import Grader
 from trailhound.evaluators.testset.loading import TestSet
 from trailhound.evaluators.testset.trial import CaseFacts, Manifest, Planned
 
@@ -22,6 +24,7 @@ class Wanted:
     core_only: bool = False
     application: str | None = None
     version: str | None = None
+    grader: Grader | None = None
 
 
 def plan(testset: TestSet, wanted: Wanted, clock: Clock) -> Manifest:
@@ -36,7 +39,7 @@ def plan(testset: TestSet, wanted: Wanted, clock: Clock) -> Manifest:
         dataset=testset.digest(),
         application=wanted.application,
         version=wanted.version,
-        graders={"trailhound": __version__},
+        graders={"trailhound": __version__} | ({"judge": wanted.grader.version} if wanted.grader else {}),
         trials=wanted.trials,
         timeout_s=wanted.timeout_s,
         retries=wanted.retries,
@@ -58,3 +61,10 @@ def facts_of(case: Case) -> CaseFacts:
         core=case.core,
         good_calls=case.good.calls if case.good is not None else None,
     )
+
+
+def grader_of(url: str | None, model: str | None, key_variable: str) -> Grader | None:
+    """The judge that the command line names, with its key out of the environment. Raises Invalid for half of one."""
+    if (url is None) != (model is None):
+        raise Invalid("a judge needs both --judge URL and --judge-model NAME", reason="usage")
+    return None if url is None or model is None else Grader(url, model, os.environ.get(key_variable))

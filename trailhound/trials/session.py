@@ -11,6 +11,7 @@ import pytest
 from trailhound.clock import Clock, SystemClock
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case
+from trailhound.evaluators.testset.grader import Grader
 from trailhound.evaluators.testset.loading import TestSet, load_testset
 from trailhound.evaluators.testset.report.summary import summarize
 from trailhound.evaluators.testset.report.wording import case_line, facts
@@ -22,7 +23,7 @@ from trailhound.trials.attempt import Attempts
 from trailhound.trials.batch import CORE_FAILED, new_folder
 from trailhound.trials.capture import InProcess
 from trailhound.trials.inside import FunctionAgent
-from trailhound.trials.plan import Wanted, plan
+from trailhound.trials.plan import Wanted, grader_of, plan
 from trailhound.trials.trial import Trial
 
 DESELECTED = "deselected on the command line"
@@ -40,9 +41,12 @@ class CaseFile(pytest.Module):
 class TrialSession:
     """The plugin object of a session with `--testset`."""
 
-    def __init__(self, testset: TestSet, results: Results, *, is_worker: bool, all_cases: bool) -> None:
+    def __init__(
+        self, testset: TestSet, results: Results, grader: Grader | None, *, is_worker: bool, all_cases: bool
+    ) -> None:
         self.testset = testset
         self.results = results
+        self._grader = grader
         self._is_worker = is_worker
         self._all_cases = all_cases
         self._by_path = {path.resolve(): testset.cases[case_id] for case_id, path in testset.paths.items()}
@@ -52,12 +56,15 @@ class TrialSession:
     def of(cls, config: pytest.Config) -> TrialSession:
         """The session that the command line asks for. Raises Invalid."""
         testset = load_testset([Path(path) for path in config.getoption("--testset")])
+        grader = grader_of(
+            config.getoption("--judge"), config.getoption("--judge-model"), config.getoption("--judge-key")
+        )
         worker = getattr(config, "workerinput", None)
         if worker is not None:
             results = Results.open(Path(worker["trailhound_results"]))
         else:
-            results = _planned(config, testset, SystemClock())
-        return cls(testset, results, is_worker=worker is not None, all_cases=config.getoption("--all-cases"))
+            results = _planned(config, testset, grader, SystemClock())
+        return cls(testset, results, grader, is_worker=worker is not None, all_cases=config.getoption("--all-cases"))
 
     def set_arguments(self, config: pytest.Config) -> None:
         """The test set is what pytest collects; files named on the command line come besides."""
@@ -109,7 +116,7 @@ class TrialSession:
         def run(function: Callable[[Trial], Any], number: int) -> TrialResult:
             manifest = self.results.manifest
             agent = FunctionAgent(function, self._listening())
-            attempts = Attempts(agent, manifest.timeout_s, manifest.retries, end_state_checks)
+            attempts = Attempts(agent, manifest.timeout_s, manifest.retries, end_state_checks, self._grader)
             result = attempts.make(case, number)
             self.results.add(result)
             return result
@@ -160,7 +167,7 @@ def _number(item: pytest.Item) -> int:
     return int(callspec.params["trial_number"]) if callspec is not None else 1
 
 
-def _planned(config: pytest.Config, testset: TestSet, clock: Clock) -> Results:
+def _planned(config: pytest.Config, testset: TestSet, grader: Grader | None, clock: Clock) -> Results:
     if config.getoption("--trials") < 1 or config.getoption("--trial-timeout") <= 0:
         raise Invalid("--trials must be 1 at least and --trial-timeout above 0", reason="usage")
     wanted = Wanted(
@@ -170,6 +177,7 @@ def _planned(config: pytest.Config, testset: TestSet, clock: Clock) -> Results:
         core_only=config.getoption("--core"),
         application=config.getoption("--application"),
         version=config.getoption("--app-version"),
+        grader=grader,
     )
     manifest = plan(testset, wanted, clock)
     return Results.create(Path(config.getoption("--trial-results") or new_folder(clock)), manifest)
