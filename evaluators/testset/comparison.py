@@ -7,11 +7,12 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from trailhound.config import Section, explain
+from trailhound.config import explain
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.notation import load
 from trailhound.evaluators.testset.numbers import bootstrap_interval, mean
 from trailhound.evaluators.testset.report.summary import CaseNumbers, Estimate, Summary
+from trailhound.section import Section
 
 Decision = Literal["release", "block", "undecided"]
 

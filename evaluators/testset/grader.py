@@ -11,8 +11,8 @@ import orjson
 from pydantic import Field, ValidationError
 
 from trailhound.canonical import digest
-from trailhound.config import Section
 from trailhound.errors import Invalid, Retryable
+from trailhound.section import Section
 
 TIMEOUT_S = 120.0
 MAX_ANSWER = 2**20

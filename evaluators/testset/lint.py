@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal
 
+from trailhound.demands import ArgumentCheck
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case
-from trailhound.evaluators.testset.contract import ArgumentCheck, Contract, judge, rule_config
+from trailhound.evaluators.testset.contract import Contract, judge, rule_config
 from trailhound.evaluators.testset.loading import TestSet
 from trailhound.evaluators.testset.verdict import Attempted, judge_trial
 from trailhound.model import Model, Run, Step, Totals, Trajectory
@@ -62,7 +64,7 @@ def _complaints(case: Case) -> Iterator[tuple[Level, str]]:
         yield "error", f"nobody can meet the contract: `{tool}` must be called, and the agent has no such tool"
     if not case.contract.demands():
         yield "warning", "the contract asks for nothing"
-    elif recorded.passed and not recorded.not_judged:
+    elif recorded.passed and not recorded.not_judged and not recorded.unknown:
         yield "warning", "its own recorded run passes: it does not show the failure that it was made from"
     if case.contract.demands() and null_agent_passes(case):
         yield "warning", "an agent that does nothing passes: say in `must`, `answer` or `end_state` what must be done"
@@ -75,12 +77,12 @@ def contradictions(contract: Contract) -> Iterator[str]:
     banned = set(contract.must_not)
     for tool in sorted(banned & set(contract.must)):
         yield f"`{tool}` is in `must` and in `must_not`"
-    if contract.order is not None:
-        for tool in sorted(banned & set(_names(contract))):
-            yield f"`{tool}` is in `order` and in `must_not`"
-        if contract.order.mode == "EXACT":
-            for tool in sorted(set(contract.must) - set(_names(contract))):
-                yield f"`{tool}` is in `must`, and the exact `order` leaves it out"
+    for needed in _needed(contract):
+        if needed <= banned:
+            yield f"`{', '.join(sorted(needed))}` is in `order` and in `must_not`"
+    if contract.order is not None and contract.order.mode == "EXACT":
+        for tool in sorted(set(contract.must) - set(_named(contract))):
+            yield f"`{tool}` is in `must`, and the exact `order` leaves it out"
     budget = contract.budget
     if budget is not None and budget.tool_calls is not None and budget.tool_calls <= len(set(contract.must)):
         yield f"{len(set(contract.must))} tools must be called within a budget that is used up at {budget.tool_calls}"
@@ -89,10 +91,16 @@ def contradictions(contract: Contract) -> Iterator[str]:
             yield from (f"`arguments.{tool}.{name}`: {text}" for text in _impossible(check))
 
 
-def _names(contract: Contract) -> list[str]:
-    """Tools named in the order."""
-    tools = contract.order.tools if contract.order is not None else []
-    return [name for name in tools if isinstance(name, str)]
+def _needed(contract: Contract) -> list[set[str]]:
+    """The tools of each place in the order that must be taken."""
+    places = contract.order.tools if contract.order is not None else []
+    return [{p} if isinstance(p, str) else set(p.any_of) for p in places if isinstance(p, str) or not p.optional]
+
+
+def _named(contract: Contract) -> list[str]:
+    """Every tool that the order names."""
+    places = contract.order.tools if contract.order is not None else []
+    return [name for p in places for name in ([p] if isinstance(p, str) else p.any_of)]
 
 
 def _impossible(check: ArgumentCheck) -> Iterator[str]:
@@ -100,13 +108,16 @@ def _impossible(check: ArgumentCheck) -> Iterator[str]:
         yield "`one_of` is empty"
     if check.between is not None and check.between[0] > check.between[1]:
         yield f"`between` runs from {check.between[0]:g} to {check.between[1]:g}"
+    if check.min is not None and check.max is not None and check.min > check.max:
+        yield f"`min` {check.min:g} is above `max` {check.max:g}"
 
 
 def _unavailable(case: Case) -> list[str]:
     """Tools that must be called and that the agent was not offered; none while nobody knows what it was offered."""
     if case.environment.tools is None:
         return []
-    return sorted(set(case.contract.must) - set(case.environment.tools))
+    offered = case.environment.tools
+    return sorted(m for m in set(case.contract.must) if not any(fnmatchcase(tool, m) for tool in offered))
 
 
 def null_agent_passes(case: Case) -> bool:

@@ -11,10 +11,10 @@ from typing import Literal
 import orjson
 from pydantic import Field
 
-from trailhound.config import Section
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case, parse_case
 from trailhound.evaluators.testset.loading import TestSet
+from trailhound.section import Section
 
 Split = Literal["dev", "regression", "holdout"]
 

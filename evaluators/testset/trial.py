@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from trailhound.config import Section
+from trailhound.section import Section
 
 Verdict = Literal["pass", "fail", "unknown"]
 Failure = Literal[

@@ -100,6 +100,7 @@ def _contract(result: TrialResult, case: Case, attempted: Attempted) -> None:
     judgement = judge(case.contract, attempted.trajectory, case.tools)
     for breach in judgement.breaches:
         _fail(result, "contract", breach.rule, breach.summary)
+    result.missing += judgement.unknown
     result.missing += [f"`contract.{part}` could not be judged" for part in judgement.not_judged if part not in _OURS]
 
 

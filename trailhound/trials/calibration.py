@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from trailhound.config import Section
 from trailhound.errors import Invalid, Retryable
 from trailhound.evaluators.testset.grader import Grader
 from trailhound.evaluators.testset.numbers import Calibration, calibrate
 from trailhound.evaluators.testset.report.wording import percent
+from trailhound.section import Section
 
 
 class Label(Section):

@@ -21,9 +21,9 @@ from trailhound.evaluators.testset.verdict import Attempted, EndStateCheck, judg
 from trailhound.trials import test_trial
 from trailhound.trials.attempt import Attempts
 from trailhound.trials.batch import CORE_FAILED, new_folder
-from trailhound.trials.capture import InProcess
 from trailhound.trials.inside import FunctionAgent
 from trailhound.trials.plan import Wanted, grader_of, plan
+from trailhound.trials.single import listening
 from trailhound.trials.trial import Trial
 
 DESELECTED = "deselected on the command line"
@@ -50,7 +50,6 @@ class TrialSession:
         self._is_worker = is_worker
         self._all_cases = all_cases
         self._by_path = {path.resolve(): testset.cases[case_id] for case_id, path in testset.paths.items()}
-        self._capture: InProcess | None = None
 
     @classmethod
     def of(cls, config: pytest.Config) -> TrialSession:
@@ -115,18 +114,13 @@ class TrialSession:
 
         def run(function: Callable[[Trial], Any], number: int) -> TrialResult:
             manifest = self.results.manifest
-            agent = FunctionAgent(function, self._listening())
+            agent = FunctionAgent(function, listening())
             attempts = Attempts(agent, manifest.timeout_s, manifest.retries, end_state_checks, self._grader)
             result = attempts.make(case, number)
             self.results.add(result)
             return result
 
         return run
-
-    def _listening(self) -> InProcess:
-        if self._capture is None:
-            self._capture = InProcess()
-        return self._capture
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         case = self._case(item)

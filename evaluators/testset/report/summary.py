@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import Field
 
-from trailhound.config import Section
 from trailhound.evaluators.testset.divergence import first_divergence
 from trailhound.evaluators.testset.numbers import (
     bootstrap_interval,
@@ -23,6 +22,7 @@ from trailhound.evaluators.testset.numbers import (
 )
 from trailhound.evaluators.testset.results import Results
 from trailhound.evaluators.testset.trial import INCIDENTS, CaseFacts, Manifest, TrialResult
+from trailhound.section import Section
 
 
 class Estimate(Section):
