@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 from pydantic import ValidationError
 
+from trailhound.document import json_safe
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.trial import Manifest, Planned, Reason, TrialResult
+from trailhound.section import Section
 
 MANIFEST = "manifest.json"
 TRIALS = "trials.jsonl"
@@ -32,14 +35,14 @@ class Results:
         try:
             path.mkdir(parents=True, exist_ok=True)
             with (path / MANIFEST).open("x", encoding="utf-8") as file:
-                file.write(manifest.model_dump_json(indent=2))
+                file.write(_json(manifest, orjson.OPT_INDENT_2).decode())
                 file.flush()
                 os.fsync(file.fileno())
         except FileExistsError:
             raise Invalid(f"{path}: holds the results of another run; name a new folder", reason="results") from None
         except OSError as error:
             raise Invalid(f"{path}: cannot hold results: {error.strerror}", reason="results") from None
-        return cls(path, manifest)
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: Path) -> Results:
@@ -57,7 +60,7 @@ class Results:
         """Append one result durably. Raises Invalid for a trial that was not planned."""
         if Planned(case_id=result.case_id, number=result.number) not in self.manifest.planned:
             raise Invalid(f"trial {result.number} of case `{result.case_id}` was not planned", reason="results")
-        line = result.model_dump_json().encode() + b"\n"
+        line = _json(result) + b"\n"
         with (self.path / TRIALS).open("ab", buffering=0) as file:
             file.write(line)
             os.fsync(file.fileno())
@@ -85,6 +88,11 @@ class Results:
         """Results beyond the first of their trial; no number counts them."""
         recorded = [(result.case_id, result.number) for result in self.recorded()]
         return len(recorded) - len(set(recorded))
+
+
+def _json(model: Section, option: int = 0) -> bytes:
+    """What an agent returned may be anything: lone surrogates, objects, bytes. Its record is JSON all the same."""
+    return orjson.dumps(json_safe(model.model_dump()), option=option)
 
 
 def not_run(case_id: str, number: int, why: str) -> TrialResult:

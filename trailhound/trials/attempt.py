@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, Protocol
+
+from pydantic import BaseModel
 
 from trailhound.clock import Clock, SystemClock, rfc3339
 from trailhound.config import Config
@@ -68,8 +70,15 @@ class Attempts:
 def called(run: Callable[[Trial], Any], trial: Trial, attempted: Attempted) -> None:
     """Call the team's function and note how it ended."""
     try:
-        attempted.output = run(trial)
+        attempted.output = as_data(run(trial))
     except NotRecorded as error:
         attempted.ended, attempted.detail = "measurement", str(error)
     except Exception as error:  # noqa: BLE001 - the agent's own failure, whatever it is, is the trial's result
         attempted.ended, attempted.detail = "agent_error", f"the agent raised {type(error).__name__}: {error}"
+
+
+def as_data(value: Any) -> Any:
+    """What an agent returned, as JSON data where it is a model or a dataclass of the team's."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from trailhound.canonical import digest
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case, FailureRecord, Source
+from trailhound.evaluators.testset.contract import Answer
 
 CARRIED = "trailhound_case"
 """Key of a foreign item's metadata that holds our case whole, so that nothing is lost on the way back."""
@@ -80,8 +81,8 @@ def foreign(name: str | None, given: Any, expected: Any, origin: str) -> Case:
         recorded=_nothing(key[:32], origin, given, expected),
     )
     if expected is not None:
-        case.contract.answer = {"equals": expected}  # type: ignore[assignment]
-    return Case.model_validate(case.model_dump(mode="json"))
+        case.contract.answer = Answer(equals=expected)
+    return case
 
 
 def _nothing(run_id: str, origin: str, given: Any, expected: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import yaml
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.answer import as_text
 from trailhound.evaluators.testset.case import Case
-from trailhound.evaluators.testset.contract import Contract
+from trailhound.evaluators.testset.contract import Answer, Contract
 from trailhound.evaluators.testset.exchange.base import CARRIED, Format, carried, foreign, uncarried
 from trailhound.evaluators.testset.notation import CaseDumper, load
 
@@ -71,7 +71,6 @@ def _case(test: Any, where: str) -> Case:
     case = foreign(test.get("description"), alone, expected, "promptfoo")
     contains = [str(a["value"]) for a in asserted if a.get("type") == "contains" and "value" in a]
     if contains:
-        document = case.model_dump(mode="json")
-        document["contract"]["answer"] = {**(document["contract"]["answer"] or {}), "contains": contains}
-        case = Case.model_validate(document)
+        case.contract.answer = case.contract.answer or Answer()
+        case.contract.answer.contains = contains
     return case

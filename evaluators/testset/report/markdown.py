@@ -38,4 +38,4 @@ def markdown(summary: Summary, comparison: Comparison | None = None) -> str:
 
 def escape(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("\\<", "&lt;").replace("\\>", "&gt;")
