@@ -1,22 +1,28 @@
-"""Promotes runs of a daemon: fetches a run with its context and its last good one, and writes the case."""
+"""Promotes runs of a daemon: fetches a run with its context and its last good one, and makes the case."""
 
 from __future__ import annotations
 
+import logging
+import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from trailhound.clock import Clock, SystemClock, rfc3339
 from trailhound.config import Tool
-from trailhound.evaluators.testset.folder import CaseFolder
+from trailhound.evaluators.testset.case import Case
 from trailhound.evaluators.testset.good import last_good
-from trailhound.evaluators.testset.promote import Promoted, build_case, put_case
+from trailhound.evaluators.testset.promote import build_case
 from trailhound.evaluators.testset.redaction import Redactor
+from trailhound.evaluators.testset.redaction_key import kept_key, key_path
 from trailhound.evaluators.testset.split import Split
 
 EARLIER = 20
 """Runs of the same session that are kept as context at most."""
 LOOKED_AT = 500
 """Completed runs of the same agent among which the last good run of the same task is looked for."""
+
+
+log = logging.getLogger(__name__)
 
 
 class Runs(Protocol):
@@ -28,23 +34,18 @@ class Runs(Protocol):
 
 
 class Promoter:
-    """Writes cases into one folder; the tokens of all of them are made with the folder's key."""
+    """Makes cases of runs; the tokens of all of them are made with the user's key."""
 
-    def __init__(
-        self, runs: Runs, folder: CaseFolder, tools: Sequence[Tool], *, redact: bool = True, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, runs: Runs, tools: Sequence[Tool], *, redact: bool = True, clock: Clock | None = None) -> None:
         self._runs = runs
-        self._folder = folder
         self._tools = tools
-        self._key = folder.redaction_key() if redact else None
+        self._key = _key() if redact else None
         self._clock = clock or SystemClock()
 
-    def promote(
-        self, trajectory_id: str, *, split: Split = "dev", note: str | None = None, by: str | None, anyway: bool
-    ) -> Promoted:
+    def case(self, trajectory_id: str, *, split: Split = "dev", note: str | None = None, by: str | None = None) -> Case:
         """The case of one run, by trajectory id or trace id. Raises Invalid (`not_found`) for an unknown one."""
         run = self._runs.trajectory(trajectory_id)
-        case = build_case(
+        return build_case(
             run,
             earlier=self._earlier(run),
             good=self._good(run),
@@ -55,7 +56,6 @@ class Promoter:
             promoted_by=by,
             promoted_at=rfc3339(self._clock.now_ns()),
         )
-        return put_case(self._folder, case, anyway=anyway)
 
     def _earlier(self, run: dict[str, Any]) -> list[dict[str, Any]]:
         """The runs of the same session that began before this one, oldest first."""
@@ -72,3 +72,12 @@ class Promoter:
         asked = {"service": run["service"], "agent": run["agent"], "tenant": run["tenant"], "status": "completed"}
         found = last_good(run, self._runs.items("trajectories", LOOKED_AT, asked))
         return None if found is None else self._runs.trajectory(found["trajectory_id"])
+
+
+def _key() -> bytes:
+    """The user's key; where none can be kept (no home, a read-only disk), one that equals nothing but itself."""
+    try:
+        return kept_key(key_path())
+    except (OSError, RuntimeError) as error:
+        log.warning("equal secrets of other cases will get other tokens, no key can be kept: %s", error)
+        return secrets.token_bytes(32)

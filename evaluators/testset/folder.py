@@ -15,7 +15,6 @@ from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case, parse_case
 from trailhound.evaluators.testset.notation import MAX_SIZE
 
-KEY_FILE = ".redaction-key"
 SLUG = 48
 """Characters of the readable part of a name (RELIABILITY 2.6)."""
 _TRACE = re.compile(r"[0-9a-f]{32}")
@@ -30,6 +29,12 @@ def trace_part(trace_id: str) -> str:
 def slug(words: str) -> str:
     """`loop-lookup-order`: lower-case letters, digits and single hyphens, 1 to 48 of them."""
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:SLUG].rstrip("-") or "run"
+
+
+def file_name(case_id: str) -> str:
+    """The file of a case with any id: the id itself where it is safe, else a hash of it and what can be read of it."""
+    name = f"{case_id}.yaml"
+    return name if _NAME.fullmatch(name) else f"{stable_id('case', case_id)}-{slug(case_id)}.yaml"
 
 
 class CaseFolder:
@@ -57,19 +62,6 @@ class CaseFolder:
         names = sorted(name for name in os.listdir(self._fd) if _NAME.fullmatch(name))
         alike = (n for n, c in self._cases(names) if c.family == family and c.signature == signature is not None)
         return next(alike, None)
-
-    def redaction_key(self) -> bytes:
-        """The key of this folder's tokens, made on first use: equal secrets of all its cases get equal tokens.
-
-        Whoever has it can test guesses against a token, so it lies beside the cases and not in them.
-        """
-        try:
-            self._write_durably(KEY_FILE, secrets.token_hex(32).encode(), mode=0o600)
-        except FileExistsError:
-            pass  # made before
-        except OSError as error:
-            raise self._unusable(error) from None
-        return self._read(KEY_FILE)
 
     def _cases(self, names: list[str]) -> Iterator[tuple[str, Case]]:
         for name in names:
@@ -101,9 +93,9 @@ class CaseFolder:
             self._remove(temporary)
         return True
 
-    def _write_durably(self, name: str, data: bytes, mode: int = 0o644) -> None:
+    def _write_durably(self, name: str, data: bytes) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(name, flags, mode, dir_fd=self._fd), "wb") as file:
+        with open(os.open(name, flags, 0o644, dir_fd=self._fd), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -11,7 +11,11 @@ from typing import Any
 from opentelemetry import trace
 
 VERSION = "1.0.0"
-ORDERS = {"SO-48213": {"status": "delivered", "paid": 49.0}, "SO-7": {"status": "lost", "paid": 12.5}}
+ORDERS = {
+    "SO-48213": {"status": "delivered", "paid": 49.0},
+    "SO-7": {"status": "lost", "paid": 12.5},
+    "SO-9": {"status": "lost", "paid": 80.0},
+}
 MAX_TURNS = 8
 
 Tools = dict[str, Callable[..., Any]]

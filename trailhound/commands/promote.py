@@ -53,19 +53,21 @@ def promote(
     Works for failed, looping, unfinished and still open runs alike. The case is proved: judged by its own contract, the
     recorded run must fail, and the last run that did the same task well must pass. The same run twice makes no second
     file; another run that failed in the same way at the same task makes none without `--anyway`. Secrets and personal
-    data are replaced by tokens, equal ones by equal tokens; the key of the tokens is DIR/.redaction-key, which belongs
-    in no repository. Exit code 1 for an unknown id.
+    data are replaced by tokens, equal ones by equal tokens; their key is kept in `~/.config/trailhound/redaction.key`.
+    Exit code 1 for an unknown id.
     """
     from trailhound.client import Client
     from trailhound.config import load
     from trailhound.evaluators.testset.folder import CaseFolder
+    from trailhound.evaluators.testset.promote import put_case
     from trailhound.promoting import Promoter
 
     client = Client(api)
     ids = _wanted(client, trajectory_id, every, rule, since, limit)
-    with CaseFolder(into) as folder:
-        promoter = Promoter(client, folder, load(config).tools, redact=redact)
-        made = [promoter.promote(wanted, split=split, note=note, by=by or _user(), anyway=anyway) for wanted in ids]
+    promoter = Promoter(client, load(config).tools, redact=redact)
+    cases = [promoter.case(wanted, split=split, note=note, by=by or _user()) for wanted in ids]
+    with CaseFolder(into) as folder:  # not made before there is something to write
+        made = [put_case(folder, case, anyway=anyway) for case in cases]
     if output == "json":
         documents = [_document(into, promoted) for promoted in made]
         options.print_json({"items": documents} if every else documents[0])

@@ -43,13 +43,14 @@ class CommandAgent:
             attempted.ended = "measurement"
             attempted.detail = f"the command cannot be started: {self._command[0]}: {error.strerror}"
             return
-        try:
-            out, err = process.communicate(_task(trial), timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            attempted.ended, attempted.detail = "timeout", f"no result after {timeout_s:g} s"
-            return
-        finally:
-            _kill_group(process)
+        with process:
+            try:
+                out, err = process.communicate(_task(trial), timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                attempted.ended, attempted.detail = "timeout", f"no result after {timeout_s:g} s"
+                return
+            finally:
+                _kill_group(process)
         attempted.output = parse_json(out.decode("utf-8", "replace").strip()) or None
         if process.returncode:
             said = err.decode("utf-8", "replace").strip()[-SHOWN:]
@@ -68,6 +69,4 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        return
-    finally:
-        process.wait()
+        return  # all of it has ended by itself

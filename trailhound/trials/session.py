@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -132,12 +132,18 @@ class TrialSession:
         cases = self.testset.cases
         return any(cases[r.case_id].core and r.verdict != "pass" for r in self.results.recorded())
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """A fixture of the team that fails is a fault of measuring: the agent was never asked."""
         case = self._case(item)
-        error = call.excinfo
-        if case is None or call.when != "setup" or error is None or error.errisinstance(pytest.skip.Exception):
+        if case is not None and call.when == "setup" and call.excinfo is not None:
+            self._set_up_failed(item, case, call.excinfo)
+        return (yield)
+
+    def _set_up_failed(self, item: pytest.Item, case: Case, error: pytest.ExceptionInfo[BaseException]) -> None:
+        if error.errisinstance(pytest.skip.Exception):
             return
         lost = Attempted(ended="measurement", detail=f"the set-up failed: {error.exconly()}"[:2000])
         self.results.add(judge_trial(case, _number(item), lost))

@@ -27,6 +27,12 @@ class Result:
 Trailhound = Callable[..., Result]
 
 
+@pytest.fixture(autouse=True)
+def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a command keeps for its user stays out of the home of whoever runs the tests."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
+
+
 @pytest.fixture
 def trailhound(capfd: pytest.CaptureFixture[str]) -> Trailhound:
     """`trailhound("check", path)` runs that command line."""

@@ -12,6 +12,7 @@ from trailhound.document import trajectory_document
 from trailhound.evaluators.testset.folder import CaseFolder
 from trailhound.evaluators.testset.promote import build_case, put_case
 from trailhound.evaluators.testset.redaction import Redactor
+from trailhound.evaluators.testset.redaction_key import kept_key, key_path
 from trailhound.testing_runs import make_call, make_run
 
 U = "_"
@@ -85,7 +86,7 @@ def test_no_canary_reaches_a_case_file(tmp_path: Path) -> None:
     steps = [make_call(n, "pay", arguments, {"echo": CANARY}) for n in range(1, 6)]
     run = make_run(steps, input=" ".join(CANARY), output=CANARY, status="failed", user_id=CANARY[31])
     with CaseFolder(tmp_path) as folder:
-        case = build_case(trajectory_document(run), redactor=Redactor(folder.redaction_key()))
+        case = build_case(trajectory_document(run), redactor=Redactor(kept_key(tmp_path / "key")))
         put_case(folder, case)
     text = next(tmp_path.glob("*.yaml")).read_text()
     left = [canary for canary in CANARY if secret_part(canary) in text or json.dumps(canary)[1:-1] in text]
@@ -124,10 +125,21 @@ def test_shapes_and_types_stay() -> None:
     assert Redactor().value(value) == value
 
 
-def test_the_key_of_a_folder_is_made_once_and_is_private(tmp_path: Path) -> None:
-    with CaseFolder(tmp_path) as folder:
-        assert folder.redaction_key() == folder.redaction_key()
-    assert (tmp_path / ".redaction-key").stat().st_mode & 0o077 == 0
+def test_a_key_is_made_once_and_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "trailhound" / "redaction.key"
+    assert kept_key(path) == kept_key(path)
+    assert path.stat().st_mode & 0o077 == 0
+    path.write_text("short")
+    with pytest.raises(OSError, match="too short"):
+        kept_key(path)
+
+
+def test_the_key_lies_where_the_user_keeps_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/settings")
+    assert key_path() == Path("/settings/trailhound/redaction.key")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    monkeypatch.setenv("HOME", "/home/ana")
+    assert key_path() == Path("/home/ana/.config/trailhound/redaction.key")
 
 
 def test_a_text_that_is_too_long_to_search_is_taken_out_whole() -> None:

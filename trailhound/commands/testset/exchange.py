@@ -39,7 +39,7 @@ def import_cases(
     """Read cases from the file of another tool into case files. Cases that are there already stay as they are."""
     from trailhound.errors import Invalid
     from trailhound.evaluators.testset.fitting import fit
-    from trailhound.evaluators.testset.folder import CaseFolder
+    from trailhound.evaluators.testset.folder import CaseFolder, file_name
 
     try:
         text = file.read_text(encoding="utf-8")
@@ -50,9 +50,9 @@ def import_cases(
     except Invalid as error:
         raise Invalid(f"{file}: {error}", reason="exchange") from None
     with CaseFolder(into) as folder:
-        written = [case.id for case in cases if folder.write(f"{case.id}.yaml", fit(case))]
-    for case_id in written:
-        typer.echo(f"written  {into / case_id}.yaml")
+        written = [name for case in cases if folder.write(name := file_name(case.id), fit(case))]
+    for name in written:
+        typer.echo(f"written  {into / name}")
     typer.echo(f"{len(written)} of {len(cases)} cases written, {len(cases) - len(written)} were there already")
 
 
