@@ -6,7 +6,7 @@ import typer
 
 from trailhound.commands.testset.exchange import export, import_cases
 from trailhound.commands.testset.runs import calibrate, report, run
-from trailhound.commands.testset.sets import lint, rotate, split
+from trailhound.commands.testset.sets import lint, rotate, schema, split
 
 
 def register(app: typer.Typer) -> None:
@@ -16,6 +16,7 @@ def register(app: typer.Typer) -> None:
     group.command("lint")(lint)
     group.command("split")(split)
     group.command("rotate")(rotate)
+    group.command("schema")(schema)
     group.command("run")(run)
     group.command("report")(report)
     group.command("calibrate")(calibrate)

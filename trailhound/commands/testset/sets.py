@@ -88,3 +88,10 @@ def _move(testset: TestSet, wanted: dict[str, Any], dry_run: bool) -> None:
             set_split(testset.paths[case_id], to)
     counts = {name: sum(to == name for to in wanted.values()) for name in ("dev", "regression", "holdout")}
     typer.echo(f"{len(moved)} of {len(wanted)} cases moved; " + ", ".join(f"{n} {name}" for name, n in counts.items()))
+
+
+def schema() -> None:
+    """Print the JSON Schema of a case file, for editors and other tools."""
+    from trailhound.evaluators.testset.case import FORMAT, Case
+
+    options.print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **Case.model_json_schema()})
