@@ -94,4 +94,6 @@ def schema() -> None:
     """Print the JSON Schema of a case file, for editors and other tools."""
     from trailhound.evaluators.testset.case import FORMAT, Case
 
-    options.print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **Case.model_json_schema()})
+    options.print_json(
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **Case.model_json_schema()}
+    )
