@@ -77,7 +77,8 @@ def _converse(task: str, think: Any, tools: Tools) -> str:
             chat.set_attribute("gen_ai.usage.output_tokens", 20)
         if isinstance(decision, str):
             return decision
-        seen.append((decision[0], _act(turn, *decision, tools)))
+        name, arguments = decision
+        seen.append((name, _act(turn, name, arguments, tools)))
     return "I could not find out; please try again later."
 
 
