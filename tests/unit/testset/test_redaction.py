@@ -138,8 +138,8 @@ def test_the_key_lies_where_the_user_keeps_settings(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("XDG_CONFIG_HOME", "/settings")
     assert key_path() == Path("/settings/trailhound/redaction.key")
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
-    monkeypatch.setenv("HOME", "/home/ana")
-    assert key_path() == Path("/home/ana/.config/trailhound/redaction.key")
+    monkeypatch.setenv("HOME", "/elsewhere")
+    assert key_path() == Path("/elsewhere/.config/trailhound/redaction.key")
 
 
 def test_a_text_that_is_too_long_to_search_is_taken_out_whole() -> None:
