@@ -187,6 +187,17 @@ class Accounting:
         return False
 
 
+class Tree:
+    """The spans of one trace in a run."""
+
+    __slots__ = ("accounting", "lineage")
+
+    def __init__(self, *, joined: bool) -> None:
+        self.lineage = Lineage()
+        self.accounting = Accounting(self.lineage)
+        self.accounting.joined = joined
+
+
 class Twins:
     """Finds second reports of a call by another instrumentation: siblings that nesting cannot tell."""
 

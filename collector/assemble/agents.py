@@ -21,18 +21,20 @@ class Placed:
 class Agents:
     """Sets `Step.scope_id` and, where a step does not name its agent itself, `Step.agent`."""
 
+    __slots__ = ("_members", "nameless", "shared")
+
     def __init__(self) -> None:
         self.shared = False
         """Whether several traces make up the run: what has no parent there shares the scope `""`, the run's own agent's."""
         self._members: dict[str, list[Step]] = {}
         """By scope: the steps that are in it."""
-        self._nameless: set[str] = set()
+        self.nameless: set[str] = set()
         """Steps that do not name their agent themselves."""
 
     def enter(self, lineage: Lineage, step: Step) -> Placed | None:
         """Take a step that was just placed in its trace; returns what that changed of earlier ones."""
         if step.agent is None:
-            self._nameless.add(step.span_id)
+            self.nameless.add(step.span_id)
         own = self._members.get(step.span_id)
         placed = None if own is None else self._gather(lineage, step, own)
         self._place(lineage, step, self._label(lineage, lineage.scope_of(step)))
@@ -52,14 +54,14 @@ class Agents:
     def swap(self, old: Step, new: Step) -> None:
         """Put a later report of a span in the place of the earlier one."""
         if new.agent is not None:
-            self._nameless.discard(new.span_id)
+            self.nameless.discard(new.span_id)
         new.scope_id, new.agent = old.scope_id, new.agent or old.agent
         members = self._members.get(old.scope_id, [])
         members[:] = [new if s is old else s for s in members]
 
     def own_name(self, step: Step) -> str | None:
         """The agent's name as the span itself gives it."""
-        return None if step.span_id in self._nameless else step.agent
+        return None if step.span_id in self.nameless else step.agent
 
     def _label(self, lineage: Lineage, top: str) -> str:
         step = lineage.steps.get(top) if self.shared else None
@@ -73,14 +75,14 @@ class Agents:
             self._members[scope] = [step]
         else:
             members.append(step)
-        if step.span_id not in self._nameless:
+        if step.span_id not in self.nameless:
             return False
         agent = lineage.steps.get(lineage.scope_of(step))
         return agent is not None and agent.kind == "agent" and agent is not step and self._name(step, agent.agent)
 
     def _name(self, step: Step, name: str | None) -> bool:
         """Give a step its agent's name; True when that is new to it."""
-        if name is None or step.kind == "agent" or step.span_id not in self._nameless or step.agent == name:
+        if name is None or step.kind == "agent" or step.span_id not in self.nameless or step.agent == name:
             return False
         step.agent = name
         return True

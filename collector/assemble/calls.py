@@ -7,6 +7,7 @@ from typing import Protocol
 
 from trailhound.collector.assemble.facts import ToolFacts
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.packing import Own
 from trailhound.collector.dialects.approvals import MESSAGE
 from trailhound.model import Step, ToolCall
 
@@ -62,6 +63,16 @@ class Calls:
         self._facts = ToolFacts()
         self._hand_overs = 0
         self._recorded = False
+
+    @property
+    def own(self) -> dict[tuple[str, str], Own]:
+        """By (trace id, span id): what the spans of calls said themselves, where that was completed."""
+        return self._facts.own
+
+    @property
+    def heard(self) -> bool:
+        """Whether log records told of any call."""
+        return any(known.heard is not None for known in self._known.values())
 
     def of(self, model: Step) -> list[Step]:
         """The synthetic calls that were read out of one model call."""

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from trailhound.collector.assemble.packing import Own
 from trailhound.collector.dialects import settle
-from trailhound.model import Approval, Failure, Status, Step, ToolCall
-
-
-@dataclass(slots=True)
-class _Known:
-    arguments: Any
-    arguments_hash: str | None
-    result: Any
-    status: Status
-    error: Failure | None
+from trailhound.model import Approval, Step, ToolCall
 
 
 class ToolFacts:
@@ -26,11 +18,13 @@ class ToolFacts:
     confirmation (ADK) and only the last can have run, unless the first says by an error or a result that it ran too.
     """
 
+    __slots__ = ("_children", "_next", "own")
+
     def __init__(self) -> None:
-        self._own: dict[tuple[str, str], _Known] = {}
+        self.own: dict[tuple[str, str], Own] = {}
         """As read, of the spans that were changed."""
         self._children: dict[tuple[str, str], list[Step]] = {}
-        self._next: _Known | None = None
+        self._next: Own | None = None
 
     def add_children(self, span: Step, children: Sequence[Step]) -> None:
         """Note spans below a tool's that speak for it (`Step.speaks_for_parent`)."""
@@ -42,10 +36,10 @@ class ToolFacts:
         tool, key = span.tool, (span.trace_id, span.span_id)
         assert tool is not None
         told = isinstance(tool.arguments, dict) and (tool.result is not None or result is None)
-        if told and last and heard is None and key not in self._own and key not in self._children:
+        if told and last and heard is None and key not in self.own and key not in self._children:
             return False  # by far the most: the span says it all
         now = _known(span, tool)
-        own = self._own.get(key, now)
+        own = self.own.get(key, now)
         derived = replace(own)
         for call in asked:
             if isinstance(call.arguments, dict) and not isinstance(derived.arguments, dict):
@@ -59,12 +53,12 @@ class ToolFacts:
             _hear_child(derived, child, span)
         if derived == now:
             return False
-        self._own.setdefault(key, own)
+        self.own.setdefault(key, own)
         self._next = derived
         return True
 
     @staticmethod
-    def _hear(derived: _Known, own: _Known, result: Any, heard: Step | None) -> None:
+    def _hear(derived: Own, own: Own, result: Any, heard: Step | None) -> None:
         if derived.result is None and own.status in ("ok", "error"):
             derived.result = result
         if heard is not None and heard.status == "error" and derived.status == "ok":
@@ -74,32 +68,26 @@ class ToolFacts:
         """Let `span` say what `differ` derived."""
         known = self._next
         assert known is not None
-        assert span.tool is not None
-        _write(span, span.tool, known)
+        known.write(span)
 
 
-def _known(span: Step, tool: ToolCall) -> _Known:
-    return _Known(tool.arguments, tool.arguments_hash, tool.result, span.status, span.error)
+def _known(span: Step, tool: ToolCall) -> Own:
+    return Own(tool.arguments, tool.arguments_hash, tool.result, span.status, span.error)
 
 
-def _write(span: Step, tool: ToolCall, known: _Known) -> None:
-    tool.arguments, tool.arguments_hash, tool.result = known.arguments, known.arguments_hash, known.result
-    span.status, span.error = known.status, known.error
-
-
-def _settled(span: Step, derived: _Known) -> _Known:
+def _settled(span: Step, derived: Own) -> Own:
     """Let the span's dialect look at the result again: it may tell that the call waits or was denied."""
     assert span.tool is not None
     if derived.result is None:
         return derived
     trial = replace(span, tool=replace(span.tool))
     assert trial.tool is not None
-    _write(trial, trial.tool, derived)
+    derived.write(trial)
     settle(trial)
     return _known(trial, trial.tool)
 
 
-def _hear_child(derived: _Known, child: Step, span: Step) -> None:
+def _hear_child(derived: Own, child: Step, span: Step) -> None:
     """A child span tells that the call was denied or failed; a decision in it is one about this very call."""
     child.approvals = tuple(_about(decision, derived, span) for decision in child.approvals)
     if any(decision.decision in ("denied", "cancelled") for decision in child.approvals):
@@ -108,7 +96,7 @@ def _hear_child(derived: _Known, child: Step, span: Step) -> None:
         derived.status, derived.error = "error", child.error
 
 
-def _about(decision: Approval, derived: _Known, span: Step) -> Approval:
+def _about(decision: Approval, derived: Own, span: Step) -> Approval:
     """The decision with the call it is about. The tool's span began before it, but waited for it before it ran."""
     assert span.tool is not None
     return replace(

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
-from trailhound.collector.assemble.accounting import Accounting, has_usage
+from trailhound.collector.assemble.accounting import Tree, has_usage
 from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.header import Header
 from trailhound.collector.assemble.life import Signs
-from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.news import News
+from trailhound.collector.assemble.packable import PARTS, Packable
+from trailhound.collector.assemble.packing import pack, unpack
 from trailhound.collector.assemble.pauses import Pauses
 from trailhound.collector.assemble.totals import RunningTotals
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 
-RUN_BYTES, STEP_BYTES, CONTENT_FACTOR = 9000, 4000, 2
-"""Memory of a run, of each of its steps, and of each byte of their content (measured by tests/bench/bench_open_runs.py)."""
+_SHELL = (
+    "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "touched_ns",
+)  # fmt: skip
 
 
-@dataclass(slots=True)
-class News:
-    """Calls of a run that are new or changed, calls that are gone, and steps that show a decision."""
+class LiveRun(Packable):
+    """A trajectory under construction. Work per span does not grow with the run, whatever the order of arrival.
 
-    calls: list[Step] = field(default_factory=list)
-    gone: list[Step] = field(default_factory=list)
-    evidence: list[Step] = field(default_factory=list)
+    A quiet run can be packed: then it has none of its parts, until somebody asks for one.
+    """
 
-
-class Tree:
-    """The spans of one trace in a run."""
-
-    __slots__ = ("accounting", "lineage")
-
-    def __init__(self, *, joined: bool) -> None:
-        self.lineage = Lineage()
-        self.accounting = Accounting(self.lineage)
-        self.accounting.joined = joined
-
-
-class LiveRun:
-    """A trajectory under construction. Work per span does not grow with the run, whatever the order of arrival."""
+    __slots__ = (*PARTS, *_SHELL)
 
     def __init__(self, run: Run, rules: RuleSet) -> None:
         self.run = run
@@ -57,6 +44,10 @@ class LiveRun:
         self.late = False
         """It was over, and is open again because a span came late."""
         self._rules = rules
+        super().__init__()
+        self._begin()
+
+    def _begin(self) -> None:
         self._come: dict[int, Step] = {}
         self._gone: dict[int, Step] = {}
         self._evidence: list[Step] = []
@@ -71,7 +62,22 @@ class LiveRun:
         self._totals = RunningTotals()
         self._judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
         self._pauses = Pauses()
-        self.spans = self._content_bytes = 0
+        self.spans = self.content_bytes = 0
+
+    # ------------------------------------------------------------ packed
+
+    def may_be_packed(self) -> bool:
+        """Not with news that nobody took, with what log records said, or with verdicts that the index keeps up to date."""
+        news = self._come or self._gone or self._evidence
+        return not news and not self._calls.heard and not any(s.approval is not None for s in self._every())
+
+    def to_bytes(self) -> bytes:
+        return pack(self._spans(), self._agents.nameless, self._calls.own)
+
+    def from_bytes(self, packed: bytes) -> None:
+        self._begin()
+        self.add_all(unpack(packed))
+        self.take_news()  # all of it was told before
 
     # ------------------------------------------------------------ steps in
 
@@ -92,7 +98,7 @@ class LiveRun:
                 self._share()
             tree = self._trees[step.trace_id] = Tree(joined=self._agents.shared)
         self.spans += 1
-        self._content_bytes += step.size
+        self.content_bytes += step.size
         tree.lineage.add(step)
         placed = self._agents.enter(tree.lineage, step)
         if placed is not None:
@@ -231,12 +237,7 @@ class LiveRun:
 
     @property
     def has_steps(self) -> bool:
-        return bool(self._trees)
-
-    @property
-    def weight(self) -> int:
-        """About how many bytes of memory it takes."""
-        return RUN_BYTES + self.spans * STEP_BYTES + CONTENT_FACTOR * self._content_bytes
+        return self.spans > 0
 
     def take_news(self) -> News:
         """What changed since the last call."""

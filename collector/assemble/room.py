@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 
 Key = tuple[str, str]
+WHOLE = 0.5
+"""Share of the room that runs in parts may take; the others are packed."""
 
 
 class Room:
@@ -13,17 +15,33 @@ class Room:
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
         self._weights: OrderedDict[Key, int] = OrderedDict()
-        self.used = 0
+        self._whole: OrderedDict[Key, int] = OrderedDict()
+        """Those of the runs that are not packed."""
+        self.used = self._used_whole = 0
         """Sum of the weights."""
 
     def touch(self, key: Key, weight: int) -> None:
         self.used += weight - self._weights.get(key, 0)
-        self._weights[key] = weight
-        self._weights.move_to_end(key)
+        self._used_whole += weight - self._whole.get(key, 0)
+        for weights in (self._weights, self._whole):
+            weights[key] = weight
+            weights.move_to_end(key)
 
     def forget(self, key: Key) -> None:
         """The run leaves memory, or is about to: its room is counted as free."""
         self.used -= self._weights.pop(key, 0)
+        self._used_whole -= self._whole.pop(key, 0)
+
+    def packed(self, key: Key, weight: int) -> None:
+        """The run was packed, or cannot be: it is no more looked at for that until it is touched."""
+        self._used_whole -= self._whole.pop(key, 0)
+        if key in self._weights:
+            self.used += weight - self._weights[key]
+            self._weights[key] = weight
+
+    def crowded(self) -> Key | None:
+        """The run in parts that was touched longest ago, when all of these take more than they may."""
+        return next(iter(self._whole)) if self._used_whole > WHOLE * self._limit and self._whole else None
 
     def excess(self) -> Key | None:
         """The run that was touched longest ago, when all of them take more than they may."""

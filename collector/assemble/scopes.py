@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trailhound.collector.assemble.live import LiveRun, News
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.news import News
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.model import Finding, Run, Scope
 

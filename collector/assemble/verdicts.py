@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from trailhound.collector.assemble.approvals import ApprovalIndex
-from trailhound.collector.assemble.live import LiveRun, News
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.news import News
 from trailhound.config import Approvals as Settings
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Step

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trailhound.collector.assemble.life import OPEN, REASONS
-from trailhound.collector.assemble.live import RUN_BYTES, STEP_BYTES
+from trailhound.collector.assemble.packable import RUN_BYTES, STEP_BYTES
 from trailhound.collector.store import Listing
 from trailhound.config import Config
 from trailhound.evaluators.unfinished import OUR_DOING

@@ -1,0 +1,108 @@
+"""A run that was packed between any two requests ends as one that never was."""
+
+from __future__ import annotations
+
+import gc
+import random
+import weakref
+from pathlib import Path
+
+import pytest
+
+from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.watch import Watch
+from trailhound.config import Config
+from trailhound.document import finding_document, trajectory_document
+from trailhound.model import Record
+from trailhound.recordings import Body, files, read
+from trailhound.testing_traffic import request_of, spans_of
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+CONFIG = Config.model_validate(
+    {"tools": [{"match": ["issue_refund", "delete_*"], "risk": "high"}], "rules": {"budget": {"run": {"turns": 3}}}}
+)
+
+
+def requests_in(folder: Path) -> list[Record]:
+    bodies = [item for path in files(folder) for item in read(path, 2**26) if isinstance(item, Body)]
+    return [Record(body.signal, "default", body.protobuf(2**26), 1) for body in bodies]
+
+
+def ends(watch: Watch) -> list[object]:
+    watch.finish()
+    return [*map(trajectory_document, watch.trajectories()), *map(finding_document, watch.findings())]
+
+
+def recordings() -> list[Path]:
+    found = sorted({path.parent for path in CAPTURES.rglob("*.pb")})
+    return random.Random(7).sample(found, min(40, len(found)))
+
+
+@pytest.mark.parametrize("folder", recordings(), ids=lambda path: "/".join(path.parts[-2:]))
+def test_packing_between_any_two_requests_changes_nothing(folder: Path) -> None:
+    plain, packing = Watch(CONFIG), Watch(CONFIG)
+    for record in requests_in(folder):
+        plain.feed(record)
+        packing.feed(record)
+        assert [f.finding_id for f in packing.changes().findings] == [f.finding_id for f in plain.changes().findings]
+        for run in packing.runs.values():
+            run.pack()
+    assert ends(packing) == ends(plain)
+
+
+def test_a_packed_run_is_small_and_whole_again_when_it_is_looked_at() -> None:
+    watch = Watch(Config())
+    watch.feed(Record("traces", "default", request_of(spans_of(2, seed=1)), 1))
+    (run,) = watch.changes().runs
+    before, weight = trajectory_document(run.trajectory()), run.weight
+    run.pack()
+    assert run.packed
+    assert run.weight < weight / 3
+    assert trajectory_document(run.trajectory()) == before
+    assert not run.packed
+    with pytest.raises(AttributeError):
+        _ = run.nothing_of_the_kind  # type: ignore[attr-defined]
+
+
+def test_what_has_more_to_tell_is_not_packed() -> None:
+    watch = Watch(Config())
+    watch.feed(Record("traces", "default", request_of(spans_of(2, seed=1)), 1))
+    (run,) = watch.runs.values()
+    run.pack()
+    assert not run.packed  # its news was not taken
+    watch.changes()
+    run.pack()
+    assert run.packed
+
+
+def test_whoever_was_touched_longest_ago_is_packed_when_room_is_short() -> None:
+    watch = Watch(Config.model_validate({"runs": {"memory": 400_000}}))
+    for number in range(8):
+        watch.feed(Record("traces", "default", request_of(spans_of(2, seed=number)), 1))
+        watch.changes()
+        watch.advance(1)
+    packed = [run.packed for run in watch.runs.values()]
+    assert len(packed) == 8
+    assert packed == sorted(packed, reverse=True)
+    assert 0 < sum(packed) < 8
+
+
+class Watched(LiveRun):
+    __slots__ = ("__weakref__",)
+
+
+def test_a_run_that_left_memory_needs_no_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trailhound.collector.watch.LiveRun", Watched)
+    watch = Watch(Config())
+    watch.feed(Record("traces", "default", request_of(spans_of(2, seed=1)), 1))
+    (ref,) = (weakref.ref(run) for run in watch.changes().runs)
+    gc.collect()
+    gc.disable()
+    try:
+        for seconds in (2000, 2100, 2200):
+            watch.advance(seconds * 10**9)
+            watch.changes()
+        assert not watch.runs
+        assert ref() is None
+    finally:
+        gc.enable()
