@@ -50,7 +50,7 @@ def pack(steps: list[Step], nameless: Collection[str], own: dict[tuple[str, str]
     pickler = pickle.Pickler(file, pickle.HIGHEST_PROTOCOL)
     pickler.dispatch_table = _TABLE
     pickler.dump(([_values(step) for step in steps], frozenset(nameless), own))
-    return _compress(file.getvalue())
+    return bytes(memoryview(_compress(file.getvalue())))  # a copy: the compressor's own has room for more
 
 
 def unpack(packed: bytes) -> list[Step]:

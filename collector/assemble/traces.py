@@ -21,10 +21,13 @@ class TraceRuns:
     the two were joined.
     """
 
+    __slots__ = (
+        "_new_run", "_overheard", "_parts", "_roots", "_sessions", "_users", "home", "main", "start_ns", "tenant", "trace_id",
+    )  # fmt: skip
+
     def __init__(self, tenant: str, trace_id: str, new_run: NewRun) -> None:
         self.tenant, self.trace_id, self._new_run = tenant, trace_id, new_run
-        self._sessions: set[str] = set()
-        self._users: set[str] = set()
+        self._sessions, self._users = _Names(), _Names()
         self._roots = 0
         self._parts: dict[str, LiveRun] = {}
         """By session: the runs of a divided trace, the first excepted."""
@@ -132,8 +135,32 @@ class TraceRuns:
         return self._parts[session]
 
 
-def _differ(ours: set[str], theirs: set[str]) -> bool:
-    return bool(ours and theirs and not ours & theirs)
+class _Names:
+    """Different names; nearly always one, which needs no set."""
+
+    __slots__ = ("_all", "_one")
+
+    def __init__(self) -> None:
+        self._one: str | None = None
+        self._all: set[str] | None = None
+
+    def add(self, name: str) -> None:
+        if self._one is None:
+            self._one = name
+        elif name != self._one:
+            if self._all is None:
+                self._all = {self._one}
+            self._all.add(name)
+
+    def all(self) -> set[str]:
+        return self._all or (set() if self._one is None else {self._one})
+
+    def __len__(self) -> int:
+        return len(self._all) if self._all is not None else int(self._one is not None)
+
+
+def _differ(ours: _Names, theirs: _Names) -> bool:
+    return bool(len(ours) and len(theirs) and not ours.all() & theirs.all())
 
 
 def together(stitcher: Stitcher, traces: Mapping[TraceKey, TraceRuns], start: TraceKey) -> list[TraceRuns]:

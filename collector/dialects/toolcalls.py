@@ -53,7 +53,7 @@ def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None
     return ToolCall(name, call_id, arguments, result, _hash(written))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _hash(written: bytes) -> str:
     """Remembered, because a call is met twice: where a model asks for it and where it runs."""
     return hashlib.sha256(written).hexdigest()
