@@ -114,10 +114,15 @@ class Delivery:
         try:
             self.channel.deliver(notices)
             outcome = "sent"
+        except Retryable:
+            raise
         except Invalid as error:
             outcome = "rejected"
             ids = ", ".join(notice.notice_id for notice in notices[:5])
             log.error("alerts: %s refuses %s for good: %s", self.channel.name, ids, error)
+        except Exception as error:
+            log.exception("alerts: %s has a bug", self.channel.name)
+            raise Retryable(f"a bug in this channel ({type(error).__name__})") from None
         finally:
             self._count(outcome, self._clock.monotonic_s() - begun_s)
         failpoint.hit("alerts.after_notify")

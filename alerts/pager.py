@@ -15,7 +15,6 @@ from trailhound.alerts.life import RANK, Incident, Policy
 from trailhound.alerts.notice import Notice
 from trailhound.alerts.silences import Named, Silence, silenced
 from trailhound.clock import Clock
-from trailhound.errors import Retryable
 from trailhound.metrics import Metrics
 from trailhound.model import Finding
 
@@ -75,7 +74,7 @@ class Pager:
                 round_ = self._round(waiting)
                 if round_.changes:
                     self._ledger.write(round_.changes)
-            except Retryable:
+            except Exception:
                 with self._queue:
                     self._waiting = waiting | self._waiting
                 self._intake.outcomes.clear()

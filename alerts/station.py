@@ -146,8 +146,18 @@ class Station:
             self._wake.clear()
 
     def durable(self) -> None:
-        """Everything told so far is on disk when this returns; raises Retryable when the disk refuses."""
-        for name in self._pager.step():
+        """Everything told so far is on disk when this returns; raises Retryable when the disk refuses.
+
+        A bug here must not end the process that judges: it is logged, the cursor waits, and so do the findings.
+        """
+        try:
+            names = self._pager.step()
+        except Retryable:
+            raise
+        except Exception as error:
+            log.exception("alerts cannot be decided")
+            raise Retryable(f"alerts: a bug ({type(error).__name__})") from None
+        for name in names:
             self._deliveries[name].wake()
 
     # ------------------------------------------------------------ questions

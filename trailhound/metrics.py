@@ -19,6 +19,8 @@ TURNS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 MAX_LABEL_VALUES = 200
 """Values per label name; names come from models, so the next one is `__other__` (RELIABILITY: cardinality)."""
 MAX_LABEL_LENGTH = 64
+MAX_SERIES = 10_000
+"""Lines of one metric at most: 200 values of each of four names would be far more than a scrape can carry."""
 OTHER = "__other__"
 OPEN_LABELS = frozenset({"service", "agent", "tool", "model", "dialect"})
 """Labels whose values come from outside; all others are from closed sets in the code."""
@@ -103,6 +105,7 @@ class Metrics:
         self._specs = {spec.name: spec for spec in SPECS}
         self._metrics: dict[str, MetricWrapperBase] = {}
         self._making = threading.Lock()
+        self._series: dict[str, set[tuple[str, ...]]] = {}
         self._values: dict[str, dict[str, str]] = {label: {} for label in OPEN_LABELS}
 
     def inc(self, name: str, amount: float = 1, *, trace_id: str | None = None, **labels: str) -> None:
@@ -127,7 +130,19 @@ class Metrics:
                 metric = self._metrics.get(name) or self._make(name)
         if not labels:
             return metric
-        return metric.labels(**{k: self._bounded(k, v) if k in OPEN_LABELS else v for k, v in labels.items()})
+        bounded = {k: self._bounded(k, v) if k in OPEN_LABELS else v for k, v in labels.items()}
+        return metric.labels(**self._counted(name, bounded))
+
+    def _counted(self, name: str, labels: dict[str, str]) -> dict[str, str]:
+        """These labels; those of the series that holds the rest when the metric has enough of them."""
+        known, key = self._series.setdefault(name, set()), tuple(labels.values())
+        if key in known:
+            return labels
+        buckets = self._specs[name].buckets
+        if len(known) * (len(buckets) + 3 if buckets else 1) < MAX_SERIES:
+            known.add(key)
+            return labels
+        return {k: OTHER if k in OPEN_LABELS else v for k, v in labels.items()}
 
     def _make(self, name: str) -> MetricWrapperBase:
         spec = self._specs[name]
