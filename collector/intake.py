@@ -8,7 +8,7 @@ from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.decode import Received, decode_logs, decode_traces
-from trailhound.collector.dialects import read, read_alone, read_log
+from trailhound.collector.dialects import read, read_alone, read_decision, read_log
 from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
 from trailhound.collector.parked import Heard, Parked
 from trailhound.collector.prices import prices_of
@@ -22,7 +22,7 @@ MAX_FULL = 100_000
 class Intake:
     """Assembles; judges nothing.
 
-    `touch` is told the runs that a record changed, `renew` every run that changed because of what is restored;
+    `touch` is told the runs that a record changed, `decide` every decision that a log record is, `renew` every run that changed because of what is restored;
     `bring_back` is given what was recalled, and calls `restore`.
     """
 
@@ -34,6 +34,7 @@ class Intake:
         parked: Parked | None,
         *,
         touch: Callable[[Iterable[LiveRun]], None],
+        decide: Callable[[Step], None],
         renew: Callable[[LiveRun], None],
         bring_back: Callable[[Stored], None],
     ) -> None:
@@ -41,7 +42,7 @@ class Intake:
         self.heard: dict[Key, list[Heard]] = {}
         """By (tenant, trace id): what log records said, where runs may be parked."""
         self._config, self._places, self._recall, self._parked = config, places, recall, parked
-        self._touch, self._renew, self._bring_back = touch, renew, bring_back
+        self._touch, self._decide, self._renew, self._bring_back = touch, decide, renew, bring_back
         self._prices = prices_of(config.prices.file)
         self._full: dict[Key, None] = {}
         """Traces of runs that have as many steps as a run may have."""
@@ -132,6 +133,8 @@ class Intake:
     def _overhear(self, record: Record) -> None:
         """Join log records with the spans that they belong to."""
         for entry in decode_logs(record):
+            if (decided := read_decision(entry)) is not None:
+                self._decide(decided)
             said, alone = read_log(entry), read_alone(entry, self._config.runs.task)
             if (step := said or alone) is not None:
                 self._prices.priced(step)
@@ -164,6 +167,17 @@ class Intake:
         if stored is not None:
             self._bring_back(stored)
         return True
+
+    def reopen(self, tenant: str, trace_id: str) -> None:
+        """Bring the run of a trace back from where it went."""
+        stored = (
+            self._recall(tenant, trace_id)
+            if self._recall is not None and (tenant, trace_id) not in self._places
+            else None
+        )
+        if stored is not None and not stored.full:
+            self._places.open(tenant, trace_id)
+            self._bring_back(stored)
 
     def _note_full(self, trace: Key) -> None:
         self._full[trace] = None

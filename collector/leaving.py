@@ -91,7 +91,7 @@ class Leaving:
         run = self._held.runs.get(key)
         if run is None or run.run.status in OPEN:
             return
-        if key in self._held.changed:
+        if key in self._held.changed or self._held.verdicts.holds(run):
             self._over.set(key, now_ns + 1)
         else:
             self.let_go(key, run)
@@ -108,7 +108,7 @@ class Leaving:
 
     def _may_rest(self, run: LiveRun, now_ns: int) -> bool:
         """A waiting run, or an open one that has held the journal for longer than a run that stopped would."""
-        if self._parked is None:
+        if self._parked is None or self._held.verdicts.holds(run):
             return False
         waiting, open_long = run.run.status == "waiting", now_ns - run.since_ns >= self._idle_ns
         return (waiting or (run.run.status == "open" and open_long)) and self._held.places.whole(run)

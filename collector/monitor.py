@@ -15,6 +15,7 @@ from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import Cursor, JournalReader, load_cursor
+from trailhound.collector.kept_approvals import KeptApprovals
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.reading import Reading
@@ -62,7 +63,8 @@ class Monitor:
         self._closed = ClosedTraces(config.data_dir, cursor.low_water)
         self._recall = Recall(self._closed, self._store_soon, lambda: self._pump.pending_segments())
         self._parked = Ledger(config.data_dir, cursor.low_water)
-        self._watch = Watch(config, metrics=self._metrics, recall=self._recall, parked=self._parked)
+        self._kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
+        self._watch = Watch(config, metrics=self._metrics, recall=self._recall, parked=self._parked, kept=self._kept)
         rules = [evaluator.rule for evaluator in self._watch.rules.evaluators]
         self._alerting = alerting(config, self._metrics, rules, self._clock)
         self._pump = self._make_pump(cursor)
@@ -97,6 +99,7 @@ class Monitor:
             closed=self._closed,
             parked=self._parked,
             alerts=self._alerting,
+            kept=self._kept,
             tally=self._tally,
             metrics=self._metrics,
             clock=self._clock,

@@ -15,6 +15,7 @@ from trailhound.clock import Clock
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, Position, save_cursor
+from trailhound.collector.kept_approvals import KeptApprovals
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Reached
 from trailhound.collector.rebuild import rebuild
@@ -69,13 +70,14 @@ class Storing:
         closed: ClosedTraces,
         parked: Ledger,
         alerts: Durable,
+        kept: KeptApprovals,
         tally: Tally,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
         self._config, self._open_store, self._judged, self._cursor = config, open_store, judged, cursor
         self._backlog, self._unsaved, self._closed, self._parked = backlog, unsaved, closed, parked
-        self._alerts, self._tally, self._metrics, self._clock = alerts, tally, metrics, clock
+        self._kept, self._alerts, self._tally, self._metrics, self._clock = kept, alerts, tally, metrics, clock
         self._reader = JournalReader(config.data_dir / "journal")
         self._inserted_at: dict[int, float] = {}
         self._started_s = self._moved_s = clock.monotonic_s()
@@ -186,6 +188,7 @@ class Storing:
         self._closed.write()
         self._parked.write(self._cursor.low_water)
         self._alerts.durable()
+        self._kept.write()
         self._moved_s = self._clock.monotonic_s()
         self._cursor = Cursor(reached.judged, stored, low_water, reached.advanced_ns)
         save_cursor(cursor_path(self._config), self._cursor)

@@ -13,7 +13,7 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.room import Room
 from trailhound.collector.assemble.scopes import WiderScopes
-from trailhound.collector.assemble.verdicts import Verdicts
+from trailhound.collector.assemble.verdicts import Kept, Verdicts
 from trailhound.collector.exchange import Changes, Counts, Fed, Key, Recall, Stored
 from trailhound.collector.intake import Intake
 from trailhound.collector.leaving import Held, Leaving
@@ -22,7 +22,7 @@ from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
-from trailhound.model import Finding, Record, Run, RunStatus, Trajectory
+from trailhound.model import Finding, Record, Run, RunStatus, Step, Trajectory
 
 __all__ = ["Changes", "Counts", "Fed", "Recall", "Stored", "Watch"]
 
@@ -39,18 +39,21 @@ class Watch:
         metrics: Metrics | None = None,
         recall: Recall | None = None,
         parked: Parked | None = None,
+        kept: Kept | None = None,
     ) -> None:
-        """`recall` brings back what left memory; with `parked`, runs that are not over may leave it too."""
+        """`recall` brings back what left memory; with `parked`, runs that are not over may leave it too; `kept` keeps
+        what is known of approvals across restarts."""
         self.config = config
         self._recall, self._metrics, self._parked = recall, metrics, parked
         self.rules = RuleSet(config, metrics=metrics)
         self.runs: dict[Key, LiveRun] = {}
         self._places = Places(config.runs.join, self._new_run)
         self._intake = Intake(
-            config, self._places, recall, parked, touch=self._touch, renew=self._renew, bring_back=self.restore
-        )
+            config, self._places, recall, parked,
+            touch=self._touch, decide=self._decide, renew=self._renew, bring_back=self.restore,
+        )  # fmt: skip
         self.counts = self._intake.counts
-        self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known)
+        self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
         self._wider = WiderScopes(self.rules)
         self._dirty: dict[Key, LiveRun] = {}
         self._told = Told()
@@ -68,7 +71,8 @@ class Watch:
 
     def feed(self, record: Record, segment: int = 0) -> Fed:
         """Take one acknowledged request; `segment` is the journal segment it came from."""
-        self.segment, self._now_ns = segment, max(self._now_ns, record.received_ns)
+        self.segment = self._verdicts.segment = segment
+        self._now_ns = max(self._now_ns, record.received_ns)
         return self._intake.feed(record)
 
     def restore(self, stored: Stored) -> None:
@@ -90,6 +94,9 @@ class Watch:
         self.runs[key] = self._dirty[key] = run
         self._leaving.touched(key, run)
 
+    def _decide(self, decided: Step) -> None:
+        self._verdicts.hear(decided)
+
     def _touch(self, changed: Iterable[LiveRun]) -> None:
         for run in changed:
             if run.run.status not in OPEN:
@@ -104,6 +111,7 @@ class Watch:
         """Close every run whose time is up at `now_ns`, and let go of those that need not be in memory."""
         self._now_ns = max(self._now_ns, now_ns)
         self._settle_all()
+        self._verdicts.advance(now_ns)
         self._make_room()
         for key in self._due.due(now_ns):
             run = self.runs.get(key)
@@ -111,7 +119,6 @@ class Watch:
                 self._close_if_due(run, now_ns)
         self._leaving.advance(now_ns)
         self._call_back(now_ns)
-        self._verdicts.expire(now_ns)
 
     def _call_back(self, now_ns: int) -> None:
         """Bring parked runs back whose time is up: they are closed next time."""
@@ -162,6 +169,7 @@ class Watch:
     def finish(self) -> None:
         """The input has ended: idle time has passed for every run. One that waits for a person still waits."""
         self._settle_all()
+        self._verdicts.end()
         for run in list(self.runs.values()):
             view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
@@ -184,9 +192,19 @@ class Watch:
                 self.runs.pop(_key(run), None)
                 self._wider.settle(run, run.take_news())
                 self._wider.forget(run)
+                self._verdicts.forget(run)
                 run.empty()
             elif run.run.status in OPEN and _key(run) not in self._broken:
                 self._guard(run, partial(self._settle, run))
+        if self._verdicts.late:
+            self._reopen()
+
+    def _reopen(self) -> None:
+        """Evidence has come for calls whose runs have left memory: they are judged again."""
+        late, self._verdicts.late = self._verdicts.late, {}
+        for trace in late:
+            self._intake.reopen(*trace)
+        self._settle_all()
 
     def _guard(self, run: LiveRun, judge: Callable[[], object]) -> None:
         """Judge a run; when that fails, its spans are kept, it is closed in time, and the other runs go on."""
@@ -201,8 +219,7 @@ class Watch:
 
     def _settle(self, run: LiveRun) -> None:
         news = run.take_news()
-        for other in self._verdicts.settle(run, news):
-            self._judge_again(other)
+        self._verdicts.settle(run, news)
         view = self._outlook(run)
         run.run.status, run.run.status_reason = view.status, view.reason
         run.settle()

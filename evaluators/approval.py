@@ -80,4 +80,5 @@ def _draft(step: Step, approval: ApprovalVerdict, uncomputable: str | None) -> D
         evidence=(ref(step),),
         about=step,
         details=details,
+        state="pending" if approval.held else "firing",
     )

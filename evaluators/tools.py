@@ -50,6 +50,8 @@ class Tools:
             if not tool.match:
                 raise Invalid(f"tools.{index}.match: names no tool", reason="config")
         self._entries = [(tool.match, Declared(tool, f"tools.{index}")) for index, tool in enumerate(declared)]
+        self.any_high_risk = any(declared.high_risk for _, declared in self._entries)
+        """Whether any call can need an approval."""
         self.of = functools.lru_cache(CACHED_NAMES)(self._find)
         self.contracts = Contracts(contracts or [])
         self._shapes: dict[tuple[str, str], Shape] = {}

@@ -169,10 +169,12 @@ class Approvals(Section):
         description="all approvals of the watched services reach Trailhound: a call without one is `missing`, not `unknown`",
     )
     trust: Trust = Trust()
-    keep: Duration = Field(7 * 86400.0, description="how long an approval is remembered")
+    keep: Duration = Field(
+        7 * 86400.0, description="how long a decision is good for and remembered, across restarts too"
+    )
     hold: Duration = Field(
         10.0,
-        description="how long the approval rule waits for evidence that travels separately; accepted, and without effect yet: later evidence resolves the finding",
+        description="how long after a call its finding stays `pending`, because evidence that travels separately may still arrive; later evidence resolves it",
     )
 
 

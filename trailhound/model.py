@@ -86,15 +86,13 @@ class Span:
     scope: InstrumentationScope
     events: list[SpanEvent] = field(default_factory=list)
     links: list[SpanLink] = field(default_factory=list)
-    status_code: int = 0
-    """0 unset, 1 ok, 2 error (OTLP `Status.StatusCode`)."""
+    status_code: int = 0  # 0 unset, 1 ok, 2 error (OTLP `Status.StatusCode`)
     status_message: str = ""
     flags: int = 0
     trace_state: str = ""
     dropped: int = 0
     """Attributes, events and links that the sender dropped: content may be missing."""
-    received_ns: int = 0
-    """When the request was received, from the journal's record."""
+    received_ns: int = 0  # when the request was received, from the journal's record
 
 
 @dataclass(slots=True)
@@ -183,14 +181,16 @@ class Approval:
     tool: str | None = None
     call_id: str | None = None
     arguments_hash: str | None = None
-    actor: str = "unknown"
-    """human, policy, hook, model or unknown."""
+    actor: str = "unknown"  # human, policy, hook, model or unknown
     actor_id: str | None = None
-    scope: str = "once"
-    """once, session or always."""
+    scope: str = "once"  # once, session or always
+    holds: bool = False
+    """Of a request: who asks runs the call only once somebody has agreed, so that its execution tells of the answer."""
+    turn: int | None = None
+    pause_id: str | None = None
+    """The pause, and the place among its requests and among the answers to them, where an answer names no call."""
     decided_ns: int = 0
-    source: str = ""
-    """The reader that found it, for example `gen_ai.tool.approval`."""
+    source: str = ""  # the reader that found it, for example `gen_ai.tool.approval`
     service: str = ""
     trace_id: str = ""
     span_id: str = ""
@@ -203,6 +203,7 @@ class ApprovalVerdict:
     verdict: Verdict
     by: str | None = None
     evidence: str | None = None
+    held: bool = False  # evidence that travels separately may still arrive: nothing is said of the call until then
 
 
 @dataclass(slots=True)

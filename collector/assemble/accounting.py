@@ -251,3 +251,8 @@ def _rank(step: Step) -> tuple[bool, int, int, int, str]:
     if step.tool is not None:
         unknown = (step.tool.arguments is None) + (step.tool.result is None)
     return (not has_usage(step), unknown, step.end_ns - step.start_ns, step.start_ns, step.span_id)
+
+
+def is_judged(step: Step) -> bool:
+    """Rules see calls and what surrounds them, no containers (unless one stands in for calls that no span shows)."""
+    return step.counted and step.kind != "other" and (not step.container or has_usage(step))

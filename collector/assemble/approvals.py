@@ -1,155 +1,149 @@
-"""The index of approvals: which decision covers which high-risk call."""
+"""The index of approvals: which decisions there are about a high-risk call, in its session and in its traces."""
 
 from __future__ import annotations
 
-import fnmatch
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import replace
 
+from trailhound.collector.assemble.decisions import Call, CallKey, Judge, Known, unique
+from trailhound.collector.assemble.shelves import Carrier, Filed, Key, Shelf, Shelves, keys_of_call
 from trailhound.config import Approvals as Settings
-from trailhound.model import Approval, ApprovalVerdict, Step
+from trailhound.model import Approval, ApprovalVerdict
 
-Key = tuple[str, ...]
-Call = tuple[str, str, str]
-"""(trace id, span id, call id): several calls read out of one model span share its span id."""
-Order = tuple[int, int, str]
-
-
-@dataclass(slots=True)
-class _Entry:
-    """What is known under one call id, or under one tool and its arguments."""
-
-    evidence: list[Approval] = field(default_factory=list)
-    calls: dict[Call, Order] = field(default_factory=dict)
-    live: dict[Call, Step] = field(default_factory=dict)
-    """Those of the calls whose run is in memory: later evidence changes their verdict."""
-    touched_ns: int = 0
+SLACK_NS = 86_400_000_000_000
+"""Things are remembered a day longer than decisions are good for: spans may come late."""
 
 
 class ApprovalIndex:
-    """Joins decisions and calls by call id, or by tool and arguments, inside one session (or trace, without a session).
+    """Joins decisions and calls by call id, or by tool and arguments, inside one session and inside the traces of a run.
 
-    A decision counts only if it was made before the call began, for the same tool and arguments where it names them,
-    by a source that the configuration trusts; one decision covers one call unless its scope is wider.
+    Everything is filed under who told it, so that it can be told again, otherwise or in another session.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._keep_ns = int(settings.keep * 1e9)
-        self._entries: OrderedDict[Key, _Entry] = OrderedDict()
-        """By last touch: what nobody spoke of for `approvals.keep` goes."""
+        self._judge = Judge(settings)
+        self._keep_ns = int(settings.keep * 1e9) + SLACK_NS
+        self._shelves = Shelves()
 
-    def learn(self, step: Step, session: str | None) -> list[Step]:
-        """Take the decisions that a step shows; returns the calls whose verdict may have changed."""
-        calls: dict[Call, Step] = {}
-        for evidence in step.approvals:
-            key = _key_of(step, session, evidence)
-            if key is not None:
-                entry = self._entry(key, step.received_ns)
-                if evidence not in entry.evidence:
-                    entry.evidence.append(evidence)
-                calls.update(entry.live)
-        return list(calls.values())
+    def learn(self, filed: Filed) -> list[CallKey]:
+        """File what a carrier told (nothing: forget it); returns the calls whose verdict may have changed."""
+        before = self.filed(filed.key)
+        if before is not None and (before.decisions, before.places) == (filed.decisions, filed.places):
+            return []
+        touched = self._shelves.remove(before) if before is not None else []
+        filed.segment = before.segment if before is not None else filed.segment
+        if filed.decisions:
+            self._shelves.put(filed, tuple(d for d in filed.decisions if self._judge.trusts_service(d)))
+            touched += self._shelves.touched(filed)
+        return self._with_alike(touched)
 
-    def add(self, step: Step, session: str | None) -> list[Step]:
-        """Take a high-risk call; returns the calls, this one among them, whose verdict may have changed."""
-        calls: dict[Call, Step] = {}
-        for key in _keys_of(step, session):
-            entry = self._entry(key, step.received_ns)
-            entry.calls[_call(step)], entry.live[_call(step)] = step.order, step
-            calls.update(entry.live)
-        return list(calls.values())
+    def add(self, filed: Filed) -> list[CallKey]:
+        """File a call; returns the calls, this one among them, whose verdict may have changed."""
+        call, before = filed.call, self.filed(filed.key)
+        assert call is not None
+        touched = self._shelves.remove(before) if before is not None else []
+        if before is not None:
+            filed.verdict, filed.segment = filed.verdict or before.verdict, before.segment
+        self._shelves.put(filed)
+        like = [c for key in keys_of_call(call) for c in self._like(filed, key) if c.order >= call.order]
+        return list(dict.fromkeys([call.key, *touched, *(c.key for c in like)]))
 
-    def verdict(self, step: Step, session: str | None) -> ApprovalVerdict:
-        """The verdict on a call, by what is known now."""
-        found: list[Approval] = []
-        calls: dict[Call, Order] = {}
-        for key in _keys_of(step, session):
-            entry = self._entries.get(key)
-            if entry is not None:
-                found += [e for e in entry.evidence if e not in found and self._applies(e, step)]
-                calls.update(entry.calls)
-        earlier = sum(order < step.order for call, order in calls.items() if call != _call(step))
-        return self._judge(found, earlier)
+    def forget(self, key: CallKey) -> list[CallKey]:
+        """The call turned out to be none; returns the calls whose verdict may have changed."""
+        before = self.filed(key)
+        return self._with_alike(self._shelves.remove(before)) if before is not None else []
 
-    def forget(self, steps: Iterable[Step], session: str | None) -> None:
-        """The calls leave memory; that they used up an approval stays known."""
-        for step in steps:
-            for key in _keys_of(step, session):
-                if key in self._entries:
-                    self._entries[key].live.pop(_call(step), None)
+    def _with_alike(self, touched: list[CallKey]) -> list[CallKey]:
+        """And the calls alike: what names one of them leaves the others what names none."""
+        found = dict.fromkeys(touched)
+        for key in list(found):
+            filed = self._shelves.filed.get(key)
+            if filed is not None and filed.call is not None and filed.call.call_id is not None:
+                found.update((c.key, None) for k in keys_of_call(filed.call) for c in self._like(filed, k))
+        return list(found)
+
+    def filed(self, key: Carrier | CallKey) -> Filed | None:
+        return self._shelves.filed.get(key)
+
+    def verdict(self, key: CallKey, *, shown: bool) -> ApprovalVerdict:
+        """The verdict on a filed call, by what is known now; `shown` as in `Judge.verdict`."""
+        filed = self._shelves.filed[key]
+        assert filed.call is not None
+        return self._judge.verdict(filed.call, self._known(filed, filed.call), shown=shown)
 
     def expire(self, now_ns: int) -> None:
-        """Let go of what nobody spoke of for as long as approvals are kept."""
-        while self._entries:
-            key, entry = next(iter(self._entries.items()))
-            if entry.touched_ns + self._keep_ns > now_ns:
+        """Let go of what is remembered long enough."""
+        while self._shelves.filed:
+            oldest = next(iter(self._shelves.filed.values()))
+            if oldest.received_ns + self._keep_ns > now_ns:
                 return
-            del self._entries[key]
+            self._shelves.remove(oldest)
+
+    @property
+    def dropped(self) -> int:
+        """How many were let go of before their time, because there were too many."""
+        return self._shelves.dropped
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._shelves.filed)
 
-    def _entry(self, key: Key, now_ns: int) -> _Entry:
-        entry = self._entries.setdefault(key, _Entry())
-        entry.touched_ns = max(entry.touched_ns, now_ns)
-        self._entries.move_to_end(key)
-        return entry
+    # ------------------------------------------------------------ what is known of a call
 
-    def _applies(self, evidence: Approval, step: Step) -> bool:
-        tool = step.tool
-        assert tool is not None
-        same_tool = evidence.tool in (None, tool.name)
-        same_arguments = evidence.arguments_hash is None or tool.arguments_hash in (None, evidence.arguments_hash)
-        in_time = evidence.decided_ns <= step.start_ns
-        return same_tool and same_arguments and in_time and self._trusted(evidence)
-
-    def _trusted(self, evidence: Approval) -> bool:
-        trust = self._settings.trust
-        services = any(fnmatch.fnmatchcase(evidence.service, pattern) for pattern in trust.services)
-        return services and (evidence.decision != "approved" or evidence.actor in trust.actors)
-
-    def _judge(self, found: list[Approval], earlier: int) -> ApprovalVerdict:
-        """`earlier` calls of the same kind had the first claim on approvals that cover one call each."""
-        decided = [e for e in found if e.decision in ("approved", "denied")]
-        if not decided:
-            return ApprovalVerdict("missing" if self._settings.complete else "unknown")
-        last = max(decided, key=lambda e: (e.decided_ns, e.decision == "denied"))
-        if last.decision == "denied":
-            return ApprovalVerdict("denied", last.actor_id or last.actor, _where(last))
-        approved = [e for e in decided if e.decision == "approved"]
-        if earlier >= len(approved) and all(e.scope == "once" for e in approved):
-            return ApprovalVerdict("missing", None, f"the approval in {_where(last)} covers an earlier call")
-        return ApprovalVerdict(
-            "policy" if last.actor == "policy" else "approved", last.actor_id or last.actor, _where(last)
+    def _known(self, filed: Filed, call: Call) -> Known:
+        id_key, args_key = ("id", call.call_id or ""), ("arguments", call.tool, call.arguments_hash or "")
+        by_id = self._find(filed, id_key) if call.call_id is not None else []
+        by_arguments = self._find(filed, args_key) if call.arguments_hash is not None else []
+        loose = [d for d in by_arguments if d.call_id is None or call.call_id is None]
+        asked = [d for d in (*by_id, *loose) if d.turn is not None and d.decision == "requested"]
+        loose += [answer for request in asked for answer in self._answers_to(filed, request)]
+        shelves = (*self._shelves.of(filed), *self._shelves.always(filed))
+        wide = unique([d for shelf in shelves for d in _on(shelf, ("tool", call.tool))])
+        return Known(
+            by_id,
+            unique(loose),
+            [d for d in wide if self._covers(filed, d, call)],
+            self._like(filed, id_key) if call.call_id is not None else [],
+            self._unnamed(filed, args_key, call) if loose else [],
+            any(shelf.answers for shelf in self._shelves.of(filed)),
         )
 
+    def _find(self, filed: Filed, key: Key) -> list[Approval]:
+        return unique([d for shelf in self._shelves.of(filed) for d in _on(shelf, key)])
 
-def _call(step: Step) -> Call:
-    return (step.trace_id, step.span_id, (step.tool.call_id or "") if step.synthetic and step.tool else "")
+    def _like(self, filed: Filed, key: Key) -> list[Call]:
+        found = {c.key: c for shelf in self._shelves.of(filed) for c in shelf.calls.get(key, {}).values()}
+        return list(found.values())
+
+    def _unnamed(self, filed: Filed, key: Key, call: Call) -> list[Call]:
+        """Calls alike that must share the decisions on their arguments, as none names them by their id."""
+        return [
+            c
+            for c in self._like(filed, key)
+            if c.key == call.key or c.call_id is None or not self._find(filed, ("id", c.call_id))
+        ]
+
+    def _covers(self, filed: Filed, wide: Approval, call: Call) -> bool:
+        """Whether a decision of wider scope is about these arguments: what it names by id is one call's arguments."""
+        if wide.call_id is None or wide.arguments_hash is not None:
+            return wide.arguments_hash in (None, call.arguments_hash)
+        named = self._like(filed, ("id", wide.call_id))
+        return any(c.arguments_hash == call.arguments_hash and c.tool == call.tool for c in named)
+
+    def _answers_to(self, filed: Filed, request: Approval) -> list[Approval]:
+        """The answer to a request of a pause: the first after it in its place among the answers."""
+        after = [
+            answer
+            for answer in self._find(filed, ("turn", str(request.turn)))
+            if answer.decided_ns >= request.decided_ns and answer.pause_id in (None, request.pause_id)
+        ]
+        first = min(after, key=lambda a: (a.decided_ns, a.trace_id, a.span_id), default=None)
+        if first is None:
+            return []
+        edited = first.decision == "edited" and first.arguments_hash != request.arguments_hash
+        decision = "cancelled" if edited else first.decision  # it is approved as it became, and filed so
+        return [replace(first, decision=decision, tool=request.tool, arguments_hash=request.arguments_hash)]
 
 
-def _key_of(step: Step, session: str | None, evidence: Approval) -> Key | None:
-    """Where a decision is found again: under its call id, else under its tool and arguments."""
-    place = (step.tenant, session or step.trace_id)
-    if evidence.call_id is not None:
-        return (*place, "id", evidence.call_id)
-    if evidence.tool is not None and evidence.arguments_hash is not None:
-        return (*place, "arguments", evidence.tool, evidence.arguments_hash)
-    return None
-
-
-def _keys_of(step: Step, session: str | None) -> Iterator[Key]:
-    """Where the decisions about a call may be."""
-    place, tool = (step.tenant, session or step.trace_id), step.tool
-    if tool is None:
-        return
-    if tool.call_id is not None:
-        yield (*place, "id", tool.call_id)
-    if tool.arguments_hash is not None:
-        yield (*place, "arguments", tool.name, tool.arguments_hash)
-
-
-def _where(evidence: Approval) -> str:
-    return f"{evidence.source} {evidence.trace_id}/{evidence.span_id}"
+def _on(shelf: Shelf, key: Key) -> Iterator[Approval]:
+    for told in shelf.decisions.get(key, {}).values():
+        yield from told

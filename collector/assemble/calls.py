@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,7 +50,7 @@ class Calls:
     notes what came; `settle` draws the conclusions, once for all that came together.
     """
 
-    __slots__ = ("_all", "_allowed", "_facts", "_hand_overs", "_known", "_new", "_recorded", "synthetic")
+    __slots__ = ("_all", "_allowed", "_asked", "_facts", "_hand_overs", "_known", "_new", "_recorded", "synthetic")
 
     def __init__(self) -> None:
         self.synthetic: dict[str, Step] = {}
@@ -61,6 +62,8 @@ class Calls:
         self._allowed = False
         """Whether any call was let through."""
         self._facts = ToolFacts()
+        self._asked: set[tuple[str, str | None]] | None = None
+        """(tool, hash of the arguments) of the requests, from when somebody wants to know on."""
         self._hand_overs = 0
         self._recorded = False
 
@@ -73,6 +76,20 @@ class Calls:
     def heard(self) -> bool:
         """Whether log records told of any call."""
         return any(known.heard is not None for known in self._known.values())
+
+    def asked(self, call: ToolCall) -> bool:
+        """Whether a model asked for `call`: by its id, or for the same tool with the same arguments."""
+        known = self._known.get(call.call_id) if call.call_id is not None else None
+        if known is not None and known.asked is not None:
+            return True
+        if self._asked is None:
+            asked = [known.asked for known in self._known.values() if known.asked is not None]
+            self._asked = {(each.name, each.arguments_hash) for each in asked}
+        return call.arguments_hash is not None and (call.name, call.arguments_hash) in self._asked
+
+    def voices(self, span: Step) -> Sequence[Step]:
+        """Spans below a tool's that speak for it."""
+        return self._facts.voices(span)
 
     def of(self, model: Step) -> list[Step]:
         """The synthetic calls that were read out of one model call."""
@@ -194,6 +211,8 @@ class Calls:
                 if known.asked_by is None or step.order < known.asked_by.order:
                     known.asked, known.asked_by = call, step
                     self._new.add(call.call_id)
+                    if self._asked is not None:
+                        self._asked.add((call.name, call.arguments_hash))
         for call in step.tool_responses:
             if call.call_id is not None:
                 known = self._of_id(call.call_id)

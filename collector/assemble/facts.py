@@ -31,6 +31,10 @@ class ToolFacts:
         known = self._children.setdefault((span.trace_id, span.span_id), [])
         known += [c for c in children if c not in known]
 
+    def voices(self, span: Step) -> Sequence[Step]:
+        """The spans below `span` that speak for it."""
+        return self._children.get((span.trace_id, span.span_id), ())
+
     def differ(self, span: Step, asked: Sequence[ToolCall], result: Any, heard: Step | None, last: bool) -> bool:
         """Derive what `span` should say; True when that is not what it says. `apply` then makes it so."""
         tool, key = span.tool, (span.trace_id, span.span_id)
@@ -90,7 +94,8 @@ def _settled(span: Step, derived: Own) -> Own:
 def _hear_child(derived: Own, child: Step, span: Step) -> None:
     """A child span tells that the call was denied or failed; a decision in it is one about this very call."""
     child.approvals = tuple(_about(decision, derived, span) for decision in child.approvals)
-    if any(decision.decision in ("denied", "cancelled") for decision in child.approvals):
+    gate = "tool-approval" not in child.dialects  # the framework's own, not what an agent's code says of one
+    if gate and any(decision.decision in ("denied", "cancelled") for decision in child.approvals):
         derived.status = "denied"
     elif child.status == "error" and derived.status == "ok":
         derived.status, derived.error = "error", child.error
@@ -99,6 +104,8 @@ def _hear_child(derived: Own, child: Step, span: Step) -> None:
 def _about(decision: Approval, derived: Own, span: Step) -> Approval:
     """The decision with the call it is about. The tool's span began before it, but waited for it before it ran."""
     assert span.tool is not None
+    if decision.call_id not in (None, span.tool.call_id) or decision.tool not in (None, span.tool.name):
+        return decision  # about another call
     return replace(
         decision,
         call_id=decision.call_id or span.tool.call_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trailhound.collector.assemble.accounting import Tree, has_usage
+from trailhound.collector.assemble.accounting import Tree, is_judged
 from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.header import Header
@@ -39,10 +39,8 @@ class LiveRun(Packable):
         """Since when it is in memory, when a record last touched it, and the longest time between two that did."""
         self.due_ns = 0
         """When its time is up if nothing comes, as of the last look."""
-        self.full = False
-        """It has as many spans as a run may have."""
-        self.late = False
-        """It was over, and is open again because a span came late."""
+        self.full = False  # it has as many spans as a run may have
+        self.late = False  # it was over, and is open again because a span came late
         self._rules = rules
         super().__init__()
         self._begin()
@@ -156,12 +154,20 @@ class LiveRun(Packable):
             self._evidence.append(said)
         return self._calls.hear(said, self) or bool(said.approvals)
 
+    @property
+    def calls(self) -> Calls:
+        return self._calls
+
+    def has_agent(self, step: Step) -> bool:
+        """Whether the span of the agent around a step has come."""
+        return any(above.kind == "agent" for above in self._trees[step.trace_id].lineage.ancestors(step))
+
     def approve(self, step: Step, verdict: ApprovalVerdict) -> bool:
         """Set what the approvals index says of a call, and let the rules look at it again; False when they knew."""
         if step.approval == verdict:
             return False
         step.approval = verdict
-        if _judged(step):
+        if is_judged(step):
             self._judge.put(step)
         return True
 
@@ -171,12 +177,12 @@ class LiveRun(Packable):
             for call in self._calls.of(step):
                 call.scope_id = step.scope_id
                 self._judge.put(call)
-            if _judged(step):
+            if is_judged(step):
                 self._judge.put(step)
         for step in placed.named:
             for each in (step, *self._calls.of(step)):
                 each.agent = step.agent
-                if _judged(each):
+                if is_judged(each):
                     self._come[id(each)] = each  # the session's rules follow each agent by its name
                     if self._rules.follows_agents:
                         self._judge.put(each)
@@ -198,7 +204,7 @@ class LiveRun(Packable):
         """Count a step that was placed, and let the rules see it."""
         self._totals.put(step)
         self._pauses.add(step, self._every)
-        if _judged(step):
+        if is_judged(step):
             self._judge.put(step)
             self._come[id(step)] = step
             if self._gone:
@@ -209,7 +215,7 @@ class LiveRun(Packable):
         now, step.counted = step.counted, step.counted if counted is None else counted
         self._totals.take(step)
         self._pauses.remove(step)
-        if _judged(step):
+        if is_judged(step):
             self._judge.drop(step)
             self._gone[id(step)] = step
             self._come.pop(id(step), None)
@@ -247,7 +253,7 @@ class LiveRun(Packable):
 
     def judged(self) -> list[Step]:
         """The steps that rules see."""
-        return [s for s in self.steps() if _judged(s)]
+        return [s for s in self.steps() if is_judged(s)]
 
     def settle(self) -> list[Finding]:
         """Bring header, totals and findings up to date; returns the findings."""
@@ -291,8 +297,3 @@ class LiveRun(Packable):
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""
         return Trajectory(self.run, self.steps(), self.findings)
-
-
-def _judged(step: Step) -> bool:
-    """Rules see calls and what surrounds them, no containers (unless one stands in for calls that no span shows)."""
-    return step.counted and step.kind != "other" and (not step.container or has_usage(step))

@@ -5,16 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from trailhound.collector.dialects.base import Dialect
-from trailhound.collector.dialects.logs import as_span
+from trailhound.collector.dialects.base import Dialect, Pauses
+from trailhound.collector.dialects.logs import as_span, decision_span
 from trailhound.collector.dialects.reader import Reader, dialects
 from trailhound.collector.dialects.standalone import alone
 from trailhound.model import LogRecord, Span, Step
 
-__all__ = ["DIALECTS", "Dialect", "read", "read_alone", "read_log", "settle", "unread"]
+__all__ = [
+    "DIALECTS",
+    "Dialect",
+    "pause_is_binding",
+    "read",
+    "read_alone",
+    "read_decision",
+    "read_log",
+    "settle",
+    "tells_of_pauses",
+    "unread",
+]
 
 DIALECTS: list[Dialect] = dialects(sys.modules[__name__])
 _reader = Reader(DIALECTS)
+_pausing = {d.name: d.tells_of_pauses for d in DIALECTS if d.tells_of_pauses is not None}
 _settlers = {d.name: d.settle for d in DIALECTS if d.settle is not None}
 
 
@@ -34,10 +46,28 @@ def read_log(record: LogRecord) -> Step | None:
     return None if span is None else _reader.read(span)
 
 
+def read_decision(record: LogRecord) -> Step | None:
+    """The decision about a tool call that a record of the neutral convention is, as a step; None when it is none."""
+    span = decision_span(record)
+    step = None if span is None else _reader.read(span)
+    return step if step is not None and step.approvals else None
+
+
 def read_alone(record: LogRecord, task: Sequence[str] = ()) -> Step | None:
     """The step that a log record is by itself, where an agent sends no spans; None when it is none."""
     span = alone(record)
     return None if span is None else _reader.read(span, task)
+
+
+def tells_of_pauses(step: Step) -> Pauses:
+    """Whether a pause for a person before this call would show in its dialect, and when (`Dialect.tells_of_pauses`)."""
+    told = (_pausing[name](step.instrumentation) for name in step.dialects if name in _pausing)
+    return next((when for when in told if when), "")
+
+
+def pause_is_binding(step: Step) -> bool:
+    """Whether who paused this call runs it only once somebody has agreed; in a graph the tool itself asks and decides."""
+    return step.instrumentation != "langsmith" and not step.instrumentation.endswith(".langchain")
 
 
 def settle(step: Step) -> None:

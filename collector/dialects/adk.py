@@ -75,6 +75,7 @@ DIALECT = Dialect(
         "output_messages": ("gcp.vertex.agent.llm_response",),
     },
     records_tools=lambda scope: True,
+    tells_of_pauses=lambda scope: "before",
     refine=refine,
     settle=_tool,
 )

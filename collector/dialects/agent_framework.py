@@ -11,4 +11,5 @@ DIALECT = Dialect(
     scopes=("agent_framework", "agent_framework."),
     keys=("agent_framework.",),
     records_tools=lambda scope: True,
+    tells_of_pauses=lambda scope: "before",
 )

@@ -20,7 +20,9 @@ from trailhound.model import Approval, Decision, Step
 NAME = "gen_ai.tool.approval"
 MESSAGE = "message"
 """Source of what a part of a message says."""
-_NAMES = (NAME, "openclaw.tool.approval", "axiom.gen_ai.tool.approval")
+NAMES = (NAME, "openclaw.tool.approval", "axiom.gen_ai.tool.approval")
+OPENCLAW = "openclaw.tool.approval."
+"""Before `requested` or `resolution` in the name of an event."""
 DECISIONS: dict[str, Decision] = {
     **dict.fromkeys(("approved", "approve", "accept", "accepted", "allow", "allowed"), "approved"),
     **dict.fromkeys(("denied", "deny", "reject", "rejected", "block", "blocked"), "denied"),
@@ -37,15 +39,21 @@ def read(step: Step, seen: Seen) -> None:
     """Add to `step.approvals` what the span, its events or a resumed graph's input say."""
     span = seen.span
     found: list[Approval] = []
-    if "approval_decision" in seen.facts or span.name in _NAMES:
-        found += decision(step, span.attributes, span.start_ns)
+    if "approval_decision" in seen.facts or span.name in NAMES:
+        found += decision(step, span.attributes, _when(step))
+        step.speaks_for_parent = step.speaks_for_parent or span.name in NAMES
     for event in span.events:
-        if event.name in _NAMES or event.name.startswith("openclaw.tool.approval."):
+        if event.name in NAMES or event.name.startswith(OPENCLAW):
             found += decision(step, event.attributes, event.time_ns, event.name.rpartition(".")[2])
     if step.container:
         found += langchain.decisions(step, seen.facts.get("input"))
     if found:
         step.approvals += tuple(found)
+
+
+def _when(step: Step) -> int:
+    """A span of its own is the wait for a decision, which ends with it; a call's own attributes were known before it."""
+    return step.start_ns if step.kind == "tool" else step.end_ns or step.start_ns
 
 
 def decision(step: Step, given: Mapping[str, Any], time_ns: int, fallback: str = "") -> list[Approval]:
@@ -99,8 +107,9 @@ def add_marks(step: Step, marks: Sequence[ApprovalMark]) -> None:
             tool=mark.tool,
             call_id=mark.call_id,
             arguments_hash=None if mark.arguments is None else digest(mark.arguments),
-            actor="unknown" if mark.decision == "requested" else "human",
-            decided_ns=step.end_ns if mark.decision == "requested" else step.start_ns,
+            actor="human",
+            holds=mark.decision == "requested",
+            decided_ns=step.end_ns if mark.said else step.start_ns,
             source=MESSAGE,
             service=step.service,
             trace_id=step.trace_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from trailhound.model import Kind, Span, Step
 
@@ -21,6 +21,11 @@ APPROVAL: KindOf = ("approval", False)
 CHAIN: KindOf = ("other", True)
 """A chain, workflow, task, turn or step."""
 OTHER: KindOf = ("other", False)
+
+
+Pauses = Literal["", "before", "after", "gate"]
+"""How a dialect tells, with content captured, that a call waited for a person: by something that comes `before` the call
+runs, by a span that comes `after` it (the agent's), by a `gate` span below every call; or not at all."""
 
 
 @dataclass(slots=True)
@@ -64,6 +69,8 @@ class Dialect:
     """Keys in its name space that `refine` reads by itself or that say nothing of a run: never counted as unknown."""
     records_tools: Callable[[str], bool] | None = None
     """Whether the instrumentation of a given scope name gives every executed tool a span of its own."""
+    tells_of_pauses: Callable[[str], Pauses] | None = None
+    """Whether the instrumentation of a given scope name shows that a call waited for a person."""
     settle: Callable[[Step], None] | None = None
     """Looks at the status of a tool step again when its result was found elsewhere."""
     refine: Refine | None = None

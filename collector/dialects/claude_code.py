@@ -120,5 +120,6 @@ DIALECT = Dialect(
         "cc_response": ("response",),
     },
     records_tools=lambda scope: True,
+    tells_of_pauses=lambda scope: "gate",
     refine=refine,
 )

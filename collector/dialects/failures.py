@@ -43,9 +43,16 @@ def _what(span: Span, kind: str | None, exception: SpanEvent | None) -> tuple[st
         kind = kind or text(exception.attributes.get("exception.type"))
         message = text(exception.attributes.get("exception.message")) or message
     if kind is None and message is not None:
-        head = message.partition("(")[0]
-        kind = head if head in PAUSES or head in _CONTROL else None
+        kind = _named_in(message)
+    elif kind == "Exception" and message is not None:  # LangSmith names the exception's class in its message alone
+        kind = _named_in(message) or kind
     return kind, message
+
+
+def _named_in(message: str) -> str | None:
+    """The exception that a repr begins with, where it is one that means something to us."""
+    head = message.partition("(")[0]
+    return head if head in PAUSES or head in _CONTROL else None
 
 
 def read_tool_status(step: Step, facts: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trailhound.canonical import digest, parse_json
+from trailhound.collector.dialects.base import Pauses
 from trailhound.collector.dialects.coerce import literal
 from trailhound.collector.dialects.toolcalls import plain
 from trailhound.model import Approval, Decision, Failure, Step
@@ -31,6 +32,14 @@ DECISIONS: dict[str, Decision] = {
 _AGENT = re.compile(r'"lc_agent_name":\s*"((?:[^"\\]|\\.)*)"')
 _REQUESTS = ("'action_requests': ", ", 'review_configs'")
 """What stands around the list of requests in an Interrupt's repr."""
+
+
+_PAUSE_ID = re.compile(r"\bid='([0-9a-f]{32})'")
+
+
+def tells_of_pauses(scope: str) -> Pauses:
+    """Of the instrumentations of many frameworks, the one of LangChain and LangGraph."""
+    return "before" if scope.endswith(".langchain") else ""
 
 
 def agent_in(metadata: str) -> str | None:
@@ -74,7 +83,22 @@ def decisions(step: Step, given: Any) -> list[Approval]:
     if not isinstance(given, str) or '"resume"' not in given:
         return []
     found = _resume(parse_json(given))
-    return [] if found is None else [_approval(step, decision, action) for decision, action in _decided(found)]
+    return [] if found is None else list(_answers(step, found))
+
+
+def _answers(step: Step, resume: Any) -> Iterator[Approval]:
+    """The answers to one pause, or to several that are told apart by their ids."""
+    pauses = (
+        resume if isinstance(resume, dict) and resume and all(_is_pause_id(key) for key in resume) else {None: resume}
+    )
+    for pause_id, answer in pauses.items():
+        for turn, (decision, action) in enumerate(_decided(answer)):
+            if decision is not None:
+                yield _approval(step, decision, action, turn, pause_id)
+
+
+def _is_pause_id(key: str) -> bool:
+    return len(key) == 32 and set(key) <= set("0123456789abcdef")
 
 
 def _resume(value: Any) -> Any:
@@ -88,26 +112,28 @@ def _resume(value: Any) -> Any:
     return None
 
 
-def _decided(resume: Any) -> Iterator[tuple[Decision, Json]]:
+def _decided(resume: Any) -> Iterator[tuple[Decision | None, Json]]:
+    """(decision, what the call was edited to) for each answer in order; None for one that is not understood."""
     if isinstance(resume, bool):
         yield ("approved" if resume else "denied"), {}
         return
     items = resume.get("decisions") if isinstance(resume, dict) else resume
     for item in items if isinstance(items, list) else [resume]:
-        decision = DECISIONS.get(item.get("type", "")) if isinstance(item, dict) else None
-        if decision is not None:
-            action = item.get("edited_action") or item.get("args")
-            yield decision, action if isinstance(action, dict) else {}
+        decision = DECISIONS.get(str(item.get("type"))) if isinstance(item, dict) else None
+        action = item.get("edited_action") or item.get("args") if isinstance(item, dict) else None
+        yield decision, action if isinstance(action, dict) else {}
 
 
-def _approval(step: Step, decision: Decision, action: Json) -> Approval:
-    """Tool and arguments are known only of an edited call; the others follow the order of the requests."""
+def _approval(step: Step, decision: Decision, action: Json, turn: int, pause_id: str | None) -> Approval:
+    """Tool and arguments are known only of an edited call, which is approved as it became; others go by their turn."""
     name, arguments = action.get("name") or action.get("action"), action.get("args")
     return Approval(
         decision,
         tool=name if isinstance(name, str) else None,
         arguments_hash=digest(arguments) if isinstance(arguments, dict) else None,
         actor="human",
+        turn=turn,
+        pause_id=pause_id,
         decided_ns=step.start_ns,
         source="langgraph.resume",
         service=step.service,
@@ -120,17 +146,22 @@ def requests(step: Step, message: str) -> list[Approval]:
     """What a GraphInterrupt asks approval for, out of the Python repr in its message."""
     start, end = message.find(_REQUESTS[0]) + len(_REQUESTS[0]), message.find(_REQUESTS[1])
     actions = literal(message[start:end]) if len(_REQUESTS[0]) <= start < end else None
+    pause = _PAUSE_ID.search(message, max(end, 0))
     return [
         Approval(
             "requested",
             tool=action["name"],
             arguments_hash=digest(action["args"]) if isinstance(action.get("args"), dict) else None,
-            decided_ns=step.start_ns,
+            actor="human",
+            holds=True,
+            turn=turn,
+            pause_id=pause[1] if pause else None,
+            decided_ns=step.end_ns,
             source="langgraph.interrupt",
             service=step.service,
             trace_id=step.trace_id,
             span_id=step.span_id,
         )
-        for action in (actions if isinstance(actions, list) else [])
+        for turn, action in enumerate(actions if isinstance(actions, list) else [])
         if isinstance(action, dict) and isinstance(action.get("name"), str)
     ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from trailhound.collector.dialects import approvals
 from trailhound.model import LogRecord, Span, SpanEvent
 
 _LEGACY_NAME = "event.name"
 """Where the event's name was before OTLP 1.5 gave log records the field `event_name`."""
-
 
 _GENAI = "gen_ai."
 """Events of the OTel GenAI conventions, old (one message each) and new (a whole call)."""
@@ -39,6 +39,32 @@ def as_span(record: LogRecord) -> Span | None:
         resource=record.resource,
         scope=record.scope,
         events=[SpanEvent(name, record.time_ns, _content(name, record.body, {**record.attributes, **body}))],
+        received_ns=record.received_ns,
+    )
+
+
+def decision_span(record: LogRecord) -> Span | None:
+    """The span that a record of a decision would have been; it names the call itself, so it needs no span to belong to."""
+    name = _name(record)
+    if name not in approvals.NAMES and not name.startswith(approvals.OPENCLAW):
+        return None
+    body = record.body if isinstance(record.body, dict) else {}
+    at_ns = record.time_ns or record.received_ns
+    attributes = {**record.attributes, **body}
+    if name.startswith(approvals.OPENCLAW):
+        attributes.setdefault("decision", name.removeprefix(approvals.OPENCLAW))
+    return Span(
+        tenant=record.tenant,
+        trace_id=record.trace_id,
+        span_id=record.span_id,
+        parent_span_id="",
+        name=approvals.NAME,
+        kind=0,
+        start_ns=at_ns,
+        end_ns=at_ns,
+        attributes=attributes,
+        resource=record.resource,
+        scope=record.scope,
         received_ns=record.received_ns,
     )
 

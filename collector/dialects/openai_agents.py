@@ -24,5 +24,6 @@ DIALECT = Dialect(
         "opentelemetry.instrumentation.openai_agents",
         "opentelemetry.instrumentation.openai_agents_v2",
     ),
+    tells_of_pauses=lambda scope: "before",
     refine=refine,
 )

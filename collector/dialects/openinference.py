@@ -197,5 +197,6 @@ DIALECT = Dialect(
         "retrieval.documents.": "documents",
     },
     records_tools=records_tools,
+    tells_of_pauses=langchain.tells_of_pauses,
     refine=refine,
 )

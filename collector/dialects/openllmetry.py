@@ -84,5 +84,6 @@ DIALECT = Dialect(
     },
     flat={"llm.request.functions.": "functions"},
     records_tools=records_tools,
+    tells_of_pauses=langchain.tells_of_pauses,
     refine=refine,
 )

@@ -57,6 +57,8 @@ def _request(step: Step, call: dict[str, Any]) -> Approval:
         tool=text(call.get("tool_name")),
         call_id=text(call.get("tool_call_id")),
         arguments_hash=None if arguments is None else digest(arguments),
+        actor="human",
+        holds=True,
         decided_ns=step.end_ns,
         source="pydantic_ai.final_result",
         service=step.service,
@@ -112,5 +114,6 @@ DIALECT = Dialect(
         "events": ("events",),
     },
     records_tools=lambda scope: True,
+    tells_of_pauses=lambda scope: "before",
     refine=refine,
 )

@@ -88,7 +88,7 @@ def _start(span: Span, kind: KindOf, service: str) -> Step:
 
 def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
     """The kind of a span that does not say: by what it carries."""
-    if span.name == approvals.NAME:
+    if span.name in approvals.NAMES:
         return APPROVAL
     if "tool_name" in facts:
         return TOOL

@@ -22,6 +22,7 @@ _DECISIONS = {
     **dict.fromkeys(("reject", "denied"), "denied"),
     **dict.fromkeys(("cancelled", "abort"), "cancelled"),
 }
+_SCOPES = {"user_permanent": "always"}
 Json = dict[str, Any]
 
 
@@ -130,9 +131,12 @@ def _decision(given: Json) -> Json | None:
     if decided is None or source == "config":  # nobody was asked
         return None
     return {
-        "gen_ai.tool.name": given.get("tool_name"),
+        "gen_ai.tool.name": _mcp_name(given) or given.get("tool_name"),
         "gen_ai.tool.call.id": _one(given, "tool_use_id", "call_id"),
         "approval.decision": decided,
+        "approval.scope": "session"
+        if str(given.get("decision")).lower() == "approved_for_session"
+        else _SCOPES.get(source),
         "approval.actor.type": "human" if source.startswith("user") else "hook" if source == "hook" else "unknown",
     }
 

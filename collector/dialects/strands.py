@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from trailhound.canonical import digest
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import literal
 from trailhound.collector.dialects.toolcalls import plain, tool_call
@@ -54,13 +53,13 @@ def _interrupt(step: Step, seen: Seen) -> None:
 
 
 def _request(step: Step, item: dict[str, Any]) -> Approval:
+    """The call is told by its id alone: the reason is whatever the agent's code gave."""
     parts = str(item.get("id", "")).split(":")
-    reason = item.get("reason")
-    arguments = reason.get("args") if isinstance(reason, dict) else None
     return Approval(
         "requested",
         call_id=parts[2] if len(parts) > 2 and parts[1] == _BEFORE_TOOL else None,
-        arguments_hash=digest(arguments) if isinstance(arguments, dict) else None,
+        actor="human",
+        holds=True,
         decided_ns=step.end_ns,
         source="strands.interrupt",
         service=step.service,
@@ -75,5 +74,6 @@ DIALECT = Dialect(
     scopes=("strands.telemetry.tracer", "strands."),
     keys=("event_loop.cycle_id",),
     records_tools=lambda scope: True,
+    tells_of_pauses=lambda scope: "before",
     refine=refine,
 )

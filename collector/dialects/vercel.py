@@ -16,7 +16,7 @@ from trailhound.collector.dialects.coerce import text
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.messages import hear
 from trailhound.collector.dialects.toolcalls import call_of
-from trailhound.model import Step
+from trailhound.model import Approval, Step, ToolCall
 
 _OUTER = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject")
 _APIS = (".chat", ".messages", ".responses", ".completion", ".completions")
@@ -31,6 +31,7 @@ def refine(step: Step, seen: Seen) -> None:
     if step.container:
         step.usage = None
         _prompt(step, facts.get("ai_prompt"))
+        _nameless_requests(step, facts.get("input_messages"))
         step.output = step.output or parse_json(facts.get("ai_text") or facts.get("ai_object"))
     elif step.kind == "llm":
         _answer(step, facts)
@@ -52,6 +53,43 @@ def _prompt(step: Step, prompt: Any) -> None:
     step.input = step.input or given.get("prompt") or talk.question
     step.system_prompt = step.system_prompt or given.get("system") or talk.system
     approvals.add_marks(step, talk.marks)
+
+
+def _nameless_requests(step: Step, given: Any) -> None:
+    """Version 7 drops all fields of `tool-approval-request`: it is about a call of its message that has no result yet.
+
+    The answer is as bare; that the call runs after it tells that it was yes.
+    """
+    if not isinstance(given, str) or '"tool-approval-request"' not in given:
+        return
+    messages = parse_json(given)
+    parts = [
+        [p for p in m["parts"] if isinstance(p, dict)]
+        for m in (messages if isinstance(messages, list) else [])
+        if isinstance(m, dict) and isinstance(m.get("parts"), list)
+    ]
+    done = {p.get("id") for message in parts for p in message if p.get("type") == "tool_call_response"}
+    for message in parts:
+        asked = sum(p.get("type") == "tool-approval-request" and "toolCallId" not in p for p in message)
+        calls = [p for p in message if p.get("type") == "tool_call" and p.get("id") not in done]
+        if asked and asked == len(calls):  # else it cannot be told which of them
+            step.approvals += tuple(_request(step, call) for part in calls if (call := call_of(part)) is not None)
+
+
+def _request(step: Step, call: ToolCall) -> Approval:
+    return Approval(
+        "requested",
+        tool=call.name,
+        call_id=call.call_id,
+        arguments_hash=call.arguments_hash,
+        actor="human",
+        holds=True,
+        decided_ns=step.start_ns,
+        source="vercel.tool-approval-request",
+        service=step.service,
+        trace_id=step.trace_id,
+        span_id=step.span_id,
+    )
 
 
 def _answer(step: Step, facts: dict[str, Any]) -> None:
@@ -104,5 +142,6 @@ DIALECT = Dialect(
         "ai_calls": ("ai.response.toolCalls", "ai.result.toolCalls"),
     },
     records_tools=lambda scope: True,
+    tells_of_pauses=lambda scope: "after",
     refine=refine,
 )

@@ -19,6 +19,7 @@ from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, JournalWriter
+from trailhound.collector.kept_approvals import KeptApprovals
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.store.memory import MemoryStore
@@ -39,7 +40,8 @@ def monitor(config: Config) -> tuple[Pump, Storing]:
     """The two threads' bodies, over a store in memory."""
     clock, metrics, cursor, store = SystemClock(), Metrics(), Cursor(), MemoryStore()
     backlog, unsaved, closed, tally = Backlog(), Unsaved(), ClosedTraces(config.data_dir, 0), Tally(metrics)
-    watch, station = Watch(config, metrics=metrics), Station(config, metrics, ["loop"], clock)
+    kept = KeptApprovals(config.data_dir, config.approvals.keep, 0)
+    watch, station = Watch(config, metrics=metrics, kept=kept), Station(config, metrics, ["loop"], clock)
     pump = Pump(
         JournalReader(config.data_dir / "journal"), watch, Turn(), cursor,
         backlog=backlog, unsaved=unsaved, closed=closed, attempts=Attempts(config.data_dir / "attempt"),
@@ -47,8 +49,8 @@ def monitor(config: Config) -> tuple[Pump, Storing]:
     )  # fmt: skip
     storing = Storing(
         config, lambda: store, pump, cursor,
-        backlog=backlog, unsaved=unsaved, closed=closed, parked=Ledger(config.data_dir, 0), alerts=station, tally=tally,
-        metrics=metrics, clock=clock,
+        backlog=backlog, unsaved=unsaved, closed=closed, parked=Ledger(config.data_dir, 0), kept=kept,
+        alerts=station, tally=tally, metrics=metrics, clock=clock,
     )  # fmt: skip
     return pump, storing
 

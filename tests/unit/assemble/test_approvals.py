@@ -1,4 +1,4 @@
-"""Which decision covers which call: in any order, once each, by trusted sources, for as long as they are kept."""
+"""Which decision covers which call: in any order, once each, by trusted sources, for as long as they are good."""
 
 from __future__ import annotations
 
@@ -9,113 +9,214 @@ import pytest
 
 from trailhound.canonical import digest
 from trailhound.collector.assemble.approvals import ApprovalIndex
+from trailhound.collector.assemble.decisions import Call
+from trailhound.collector.assemble.shelves import MAX_LIKE, Filed
 from trailhound.config import Approvals
-from trailhound.model import Approval, Step
-from trailhound.testing import make_span, tool_step
+from trailhound.model import Approval, ApprovalVerdict
 
-ARGS = {"order": 1, "amount": 49}
 SECOND = 1_000_000_000
+DAY = 86_400 * SECOND
+NOW = 1_790_000_000 * SECOND
+ARGS = {"order": 1, "amount": 49}
+MORE = {"order": 1, "amount": 490}
 
 
-def call(at: float = 10, arguments: Any = ARGS, *, call_id: str | None = None, **fields: Any) -> Step:
-    step = tool_step(at, "refund", arguments, "done", **fields)
-    assert step.tool is not None
-    step.tool.call_id, step.tool.arguments_hash = call_id, digest(arguments)
-    step.received_ns = step.start_ns
-    return step
+def call(at: float = 10, arguments: Any = ARGS, *, tool: str = "refund", call_id: str | None = None, session: str = "s", tenant: str = "t") -> Filed:  # fmt: skip
+    key = (tenant, "trace", f"call@{at}", "")
+    made = Call(key, tool, call_id, None if arguments is None else digest(arguments), NOW + int(at * SECOND))
+    return Filed(key, ((tenant, f"session:{session}"),), made.start_ns, call=made)
 
 
-def decision(at: float = 5, **fields: Any) -> Step:
-    """A step that shows one decision; by default a person's approval of `ARGS`."""
-    carrier = tool_step(at, "ask")
-    made = {"tool": "refund", "arguments_hash": digest(ARGS), "actor": "human", "service": "shop"} | fields
-    carrier.approvals = (Approval(made.pop("decision", "approved"), decided_ns=carrier.start_ns, **made),)
-    carrier.received_ns = carrier.start_ns
-    return carrier
+def decision(at: float = 5, arguments: Any = ARGS, *, session: str = "s", tenant: str = "t", **fields: Any) -> Filed:
+    """One decision; by default a person's approval of a refund with `ARGS`."""
+    made = {"decision": "approved", "tool": "refund", "actor": "human", "service": "shop", "source": "test"} | fields
+    told = Approval(
+        **made, arguments_hash=None if arguments is None else digest(arguments), decided_ns=NOW + int(at * SECOND)
+    )
+    key = (tenant, "trace", f"{told.decision}@{at}{made.get('call_id')}{made.get('turn')}")
+    return Filed(key, ((tenant, f"session:{session}"),), told.decided_ns, (told,))
 
 
-def verdicts(*steps: Step, session: str | None = "s", **settings: Any) -> list[str]:
-    """The verdict on each call, after everything has come; the same for every order of arrival."""
-    found = set()
-    for order in itertools.permutations(steps):
-        index = ApprovalIndex(Approvals(**settings))
-        for step in order:
-            index.learn(step, session) if step.approvals else index.add(step, session)
-        found.add(tuple(index.verdict(step, session).verdict for step in steps if not step.approvals))
-    [verdict] = found
-    return list(verdict)
+def judged(*filed: Filed, shown: bool = False, **settings: Any) -> list[ApprovalVerdict]:
+    """The verdict on each call, after everything has come; the same for every order of arrival.
+
+    Asking only about the calls that the index names as touched must give the same.
+    """
+    found = []
+    for order in itertools.permutations(filed):
+        index, verdicts = ApprovalIndex(Approvals.model_validate(settings)), {}
+        for each in order:
+            touched = index.learn(each) if each.call is None else index.add(each)
+            verdicts.update({key: index.verdict(key, shown=shown) for key in touched})
+        found.append([verdicts[each.key] for each in filed if each.call is not None])  # type: ignore[index]
+    assert all(each == found[0] for each in found)
+    return found[0]
+
+
+def verdicts(*filed: Filed, **settings: Any) -> list[str]:
+    return [verdict.verdict for verdict in judged(*filed, **settings)]
 
 
 def test_what_nobody_decided_is_unknown_or_missing() -> None:
     assert verdicts(call()) == ["unknown"]
     assert verdicts(call(), complete=True) == ["missing"]
+    assert verdicts(call(), shown=True) == ["missing"]
 
 
 @pytest.mark.parametrize(
     ("evidence", "verdict"),
     [
-        ({}, "approved"),
-        ({"actor": "policy"}, "policy"),
-        ({"decision": "denied"}, "denied"),
-        ({"decision": "requested"}, "missing"),
-        ({"decision": "expired"}, "missing"),
-        ({"arguments_hash": digest(ARGS | {"amount": 490})}, "missing"),
-        ({"tool": "delete"}, "missing"),
-        ({"at": 11}, "missing"),
-        ({"actor": "model"}, "missing"),
-        ({"service": "evil"}, "missing"),
+        (decision(), "approved"),
+        (decision(actor="policy"), "policy"),
+        (decision(decision="denied"), "denied"),
+        (decision(decision="edited"), "approved"),  # it became what then ran
+        (decision(decision="expired"), "missing"),
+        (decision(decision="cancelled"), "missing"),
+        (decision(decision="requested"), "unknown"),  # somebody was asked, and the answer is not seen
+        (decision(decision="requested", holds=True), "approved"),  # by a framework that then waits for a yes
+        (decision(arguments=MORE), "missing"),  # approved 49, executed 490
+        (decision(tool="delete"), "missing"),  # approved A, executed B
+        (decision(11), "missing"),  # after the call
+        (decision(10), "approved"),
+        (decision(actor="model"), "missing"),
+        (decision(actor="unknown"), "unknown"),
+        (decision(service="evil"), "missing"),
+        (decision(session="other"), "unknown"),
+        (decision(tenant="other"), "unknown"),
+        (decision(-7 * 86_400), "missing"),  # older than `keep`
+        (decision(arguments=None), "missing"),  # of once, it must name the call
+        (decision(arguments=None, call_id="b"), "missing"),
     ],
-)
-def test_a_decision_counts_for_its_own_call_before_it_by_whom_we_trust(evidence: dict[str, Any], verdict: str) -> None:
-    trust = {"services": ["shop"]}
-    assert verdicts(decision(**evidence), call(), complete=True, trust=trust) == [verdict]
+)  # fmt: skip
+def test_a_decision_counts_for_its_own_call_before_it_by_whom_we_trust(evidence: Filed, verdict: str) -> None:
+    assert verdicts(evidence, call(call_id="a"), trust={"services": ["sho*"]}) == [verdict]
+
+
+@pytest.mark.parametrize("call_id", [None, "a"])
+def test_why_an_approval_does_not_count_is_said(call_id: str | None) -> None:
+    [late] = judged(decision(11, call_id=call_id), call(call_id=call_id))
+    assert late.evidence == "approved does not count, it came after the call began: test"
+    forgery = decision(service="evil", call_id=call_id)
+    [forged] = judged(forgery, call(call_id=call_id), trust={"services": ["shop"]})
+    assert "approvals.trust.services does not name who sent it" in str(forged.evidence)
+
+
+def test_the_last_decision_before_the_call_counts() -> None:
+    assert verdicts(decision(3), decision(4, decision="denied"), call()) == ["denied"]
+    assert verdicts(decision(3, decision="denied"), decision(4), call()) == ["approved"]
+    assert verdicts(decision(3), decision(4, decision="expired"), call()) == ["missing"]
+    assert verdicts(decision(3), call(), decision(12, decision="denied")) == ["approved"]
+
+
+def test_denied_and_executed_all_the_same_by_call_id() -> None:
+    assert verdicts(decision(decision="denied", call_id="a", arguments=None, tool=None), call(call_id="a")) == [
+        "denied"
+    ]
 
 
 def test_one_approval_covers_one_call_unless_its_scope_is_wider() -> None:
     first, second = call(10), call(20)
     assert verdicts(decision(), first, second) == ["approved", "missing"]
-    assert verdicts(decision(), decision(15), first, second) == ["approved", "approved"]
+    assert verdicts(decision(), decision(6), first, second) == ["approved", "approved"]
     assert verdicts(decision(scope="session"), first, second) == ["approved", "approved"]
+    assert verdicts(decision(15), first, second) == ["missing", "approved"]
+    assert verdicts(decision(3, decision="denied"), decision(), first, second) == ["approved", "missing"]
+
+
+def test_the_approval_that_was_used_is_named() -> None:
+    assert (
+        judged(decision(), call(10), call(20))[1].evidence == "approved does not count, it covers an earlier call: test"
+    )
+
+
+def test_a_wider_scope_covers_the_same_arguments_or_the_whole_tool() -> None:
+    other = call(20, MORE)
+    assert verdicts(decision(scope="session"), other) == ["missing"]
+    assert verdicts(decision(scope="session", arguments=None), other) == ["approved"]
+    assert verdicts(decision(scope="session"), call(session="else")) == ["unknown"]
+    assert verdicts(decision(scope="always"), call(session="else")) == ["approved"]
+    assert verdicts(decision(scope="always"), call(session="else", tenant="else")) == ["unknown"]
+
+
+def test_a_wider_scope_given_for_one_call_id_covers_calls_like_that_one() -> None:
+    given = decision(scope="session", call_id="a", arguments=None)
+    assert verdicts(given, call(10, call_id="a"), call(20, call_id="b")) == ["approved", "approved"]
+    assert verdicts(given, call(10, call_id="a"), call(20, MORE, call_id="b")) == ["approved", "missing"]
 
 
 def test_a_decision_by_call_id_is_about_that_call() -> None:
     ours, theirs = call(call_id="a"), call(20, call_id="b")
-    by_id = decision(call_id="a", arguments_hash=None)
-    assert verdicts(by_id, ours, theirs, complete=True) == ["approved", "missing"]
-    edited = call(arguments=ARGS | {"amount": 490}, call_id="a")
-    assert verdicts(decision(call_id="a"), edited, complete=True) == ["missing"]
+    by_id = decision(call_id="a", arguments=None)
+    assert verdicts(by_id, ours, theirs) == ["approved", "missing"]
+    assert verdicts(decision(call_id="a"), call(arguments=MORE, call_id="a")) == ["missing"]
+
+
+def test_a_call_id_that_comes_again_is_another_call() -> None:
+    twice = call(10, call_id="a"), call(20, call_id="a")
+    assert verdicts(decision(call_id="a"), *twice) == ["approved", "missing"]
+    assert verdicts(decision(call_id="a"), decision(15, call_id="a"), *twice) == ["approved", "approved"]
+    two_carriers = decision(4, call_id="a"), decision(5, call_id="a")  # a span and a log tell of one decision
+    assert verdicts(*two_carriers, *twice) == ["approved", "missing"]
 
 
 def test_a_call_with_an_id_is_covered_by_a_decision_about_its_arguments() -> None:
     assert verdicts(decision(), call(call_id="a")) == ["approved"]
+    assert verdicts(decision(call_id="a"), call()) == ["approved"]
 
 
-@pytest.mark.parametrize(("tenant", "session"), [("other", "s"), ("default", "t")])
-def test_decisions_of_other_tenants_and_sessions_do_not_count(tenant: str, session: str) -> None:
-    index, theirs, ours = ApprovalIndex(Approvals(complete=True)), decision(), call()
-    theirs.tenant, ours.tenant = tenant, "default"
-    index.learn(theirs, session)
-    index.add(ours, "s")
-    assert index.verdict(ours, "s").verdict == "missing"
+def test_calls_that_a_decision_names_leave_the_others_theirs() -> None:
+    named, other = call(10, call_id="a"), call(20, call_id="b")
+    assert verdicts(decision(call_id="a", arguments=None), decision(6), named, other) == ["approved", "approved"]
 
 
-def test_a_call_that_left_memory_has_still_used_its_approval() -> None:
-    index, first, second = ApprovalIndex(Approvals()), call(10), call(20)
-    index.learn(decision(), "s")
-    index.add(first, "s")
-    index.forget([first], "s")
-    assert index.add(second, "s") == [second]
-    assert index.verdict(second, "s").verdict == "missing"
+def test_an_answer_and_its_request_are_one() -> None:
+    asked = decision(3, decision="requested", holds=True)
+    assert verdicts(asked, decision(), call(10), call(20)) == ["approved", "missing"]
+    assert verdicts(asked, decision(decision="denied"), call()) == ["denied"]
 
 
-def test_what_is_not_spoken_of_goes_after_the_time_that_is_kept() -> None:
-    index, carrier = ApprovalIndex(Approvals(keep=60)), decision()
-    index.learn(carrier, "s")
-    index.expire(carrier.received_ns + 59 * SECOND)
+def test_answers_without_a_name_go_to_the_requests_in_order() -> None:
+    pause: dict[str, Any] = {"decision": "requested", "holds": True, "pause_id": "p"}
+    asked = decision(3, turn=0, **pause), decision(3, MORE, turn=1, **pause)
+    calls = call(10), call(11, MORE)
+    yes, no = decision(5, None, tool=None, turn=0), decision(5, None, tool=None, decision="denied", turn=1)
+    assert verdicts(*asked, yes, no, *calls) == ["approved", "denied"]
+    edited = decision(5, {"order": 1, "amount": 5}, decision="edited", turn=1)
+    assert verdicts(*asked, yes, edited, *calls) == ["approved", "missing"]
+    assert verdicts(asked[1], edited, call(11, {"order": 1, "amount": 5})) == ["approved"]
+
+
+def test_an_index_forgets_what_is_no_longer_good() -> None:
+    index, told = ApprovalIndex(Approvals(keep=60)), decision()
+    index.learn(told)
+    index.expire(told.received_ns + 60 * SECOND + DAY - 1)
     assert len(index) == 1
-    index.expire(carrier.received_ns + 60 * SECOND)
+    index.expire(told.received_ns + 60 * SECOND + DAY)
     assert len(index) == 0
 
 
-def test_the_makers_above_agree_on_the_tenant() -> None:
-    assert call().tenant == decision().tenant == make_span().tenant
+def test_a_call_that_is_none_gives_its_approval_back() -> None:
+    index, double, real = ApprovalIndex(Approvals()), call(10), call(20)
+    for each in (decision(), double, real):
+        index.learn(each) if each.call is None else index.add(each)
+    assert index.verdict(real.key, shown=False).verdict == "missing"  # type: ignore[arg-type]
+    assert real.key in index.forget(double.key)  # type: ignore[arg-type]
+    assert index.verdict(real.key, shown=False).verdict == "approved"
+
+
+def test_what_is_told_again_otherwise_takes_the_place_of_what_was_told() -> None:
+    index, told, ran = ApprovalIndex(Approvals()), decision(), call()
+    index.learn(told)
+    index.add(ran)
+    moved = Filed(told.key, (("t", "session:other"),), told.received_ns, told.decisions)
+    assert index.learn(moved) == [ran.key]
+    assert index.verdict(ran.key, shown=False).verdict == "unknown"  # type: ignore[arg-type]
+
+
+def test_calls_alike_are_bounded() -> None:
+    index = ApprovalIndex(Approvals())
+    for at in range(2 * MAX_LIKE):
+        ran = call(at)
+        index.add(ran)
+    index.learn(decision(at))
+    assert index.verdict(ran.key, shown=False).verdict == "approved"  # type: ignore[arg-type]

@@ -130,7 +130,7 @@ def test_strands_interrupt_is_a_request_and_its_running_total_is_dropped() -> No
     }
     step = step_of(attributes, scope=STRANDS, events=events)
     assert (step.status, step.output, step.usage) == ("pending", None, None)
-    assert [(a.decision, a.call_id, a.arguments_hash) for a in step.approvals] == [("requested", "c1", HASH)]
+    assert [(a.decision, a.call_id, a.holds) for a in step.approvals] == [("requested", "c1", True)]
 
 
 # ---------------------------------------------------------------- Claude Code

@@ -171,7 +171,7 @@ NEUTRAL = {
 def test_the_neutral_convention_as_event_as_attributes_and_as_span() -> None:
     event = step_of({"gen_ai.operation.name": "chat"}, events=[SpanEvent("gen_ai.tool.approval", 9, NEUTRAL)])
     own = step_of(TOOL | NEUTRAL, start_ns=9)
-    span = step_of(NEUTRAL, name="gen_ai.tool.approval", start_ns=9)
+    span = step_of(NEUTRAL, name="gen_ai.tool.approval", start_ns=7, end_ns=9)
     for step in (event, own, span):
         (found,) = step.approvals
         assert (found.decision, found.tool, found.call_id, found.arguments_hash) == (

@@ -16,6 +16,7 @@ from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import JournalReader, JournalWriter, load_cursor
+from trailhound.collector.kept_approvals import KeptApprovals
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.recall import Recall
@@ -45,7 +46,8 @@ class Life:
         self.closed = ClosedTraces(config.data_dir, cursor.low_water)
         self.recall = Recall(self.closed, lambda: world.store, lambda: self.pump.pending_segments())
         self.parked = Ledger(config.data_dir, cursor.low_water)
-        self.watch = Watch(config, metrics=self.metrics, recall=self.recall, parked=self.parked)
+        self.kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
+        self.watch = Watch(config, metrics=self.metrics, recall=self.recall, parked=self.parked, kept=self.kept)
         self.listener = Station(config, self.metrics, ["loop"], clock)
         self.attempts = Attempts(config.data_dir / "attempt")
         self.pump = Pump(
@@ -55,7 +57,8 @@ class Life:
         )  # fmt: skip
         self.storing = Storing(
             config, lambda: world.store, self.pump, cursor, backlog=self.backlog, unsaved=self.unsaved,
-            closed=self.closed, parked=self.parked, alerts=self.listener, tally=self.tally, metrics=self.metrics, clock=clock,
+            closed=self.closed, parked=self.parked, kept=self.kept, alerts=self.listener,
+            tally=self.tally, metrics=self.metrics, clock=clock,
         )  # fmt: skip
 
     def turn_over(self) -> bool:

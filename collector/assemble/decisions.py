@@ -1,0 +1,200 @@
+"""What the decisions about one call come to: a pure function of the decisions, the calls like it, and the settings."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from trailhound.config import Approvals as Settings
+from trailhound.evaluators.tools import bare_name
+from trailhound.model import Approval, ApprovalVerdict
+
+CallKey = tuple[str, str, str, str]
+"""(tenant, trace id, span id, call id): several calls read out of one model span share its span id."""
+ANSWERS = ("approved", "denied", "edited", "expired", "cancelled")
+"""Decisions that somebody made; `requested` is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A high-risk call, as far as decisions about it are concerned."""
+
+    key: CallKey
+    tool: str
+    call_id: str | None
+    arguments_hash: str | None
+    start_ns: int
+
+    @property
+    def order(self) -> tuple[int, CallKey]:
+        return (self.start_ns, self.key)
+
+
+@dataclass(slots=True)
+class Known:
+    """Everything that is known about one call."""
+
+    by_id: list[Approval]
+    """Decisions that name its call id."""
+    by_arguments: list[Approval]
+    """Decisions about its tool and arguments that name no call id, or one where the call has none."""
+    wide: list[Approval]
+    """Decisions for a whole session or for always, about its tool."""
+    same_id: list[Call]
+    """Calls of its call id, itself included."""
+    same_arguments: list[Call]
+    """Calls of its tool with its arguments that no decision names by their id, itself included."""
+    others: bool
+    """Whether any trusted decision about another call of the session is known: its decisions do reach us."""
+
+
+class Judge:
+    """Decides by the settings what counts."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._trust, self._complete = settings.trust, settings.complete
+        self._keep_ns = int(settings.keep * 1e9)
+
+    def trusts_service(self, decision: Approval) -> bool:
+        return any(fnmatch.fnmatchcase(decision.service, pattern) for pattern in self._trust.services)
+
+    def verdict(self, call: Call, known: Known, *, shown: bool) -> ApprovalVerdict:
+        """The verdict on `call`; `shown`: its framework would have recorded an approval, and did so in what we have."""
+        notes: dict[str, Approval] = {}
+        own = [d for d in _paired(known.by_id) if self._counts(d, call, notes)]
+        like = [d for d in _paired(known.by_arguments) if self._counts(d, call, notes)]
+        wide = [d for d in known.wide if self._counts(d, call, notes)]
+        left = [*self._left_by_id(call, own, known), *self._left_by_arguments(call, like, known), *wide]
+        used = False
+        for decision in sorted([*own, *like, *wide], key=_latest, reverse=True):
+            if any(decision is each for each in left):
+                return self._approved(decision)
+            if _grants(decision):
+                notes.setdefault("it covers an earlier call", decision)
+                used = True
+            elif not used and decision.decision == "denied":
+                return _said("denied", decision)
+            elif not used:
+                return ApprovalVerdict("missing", None, f"{decision.decision}: {_where(decision)}")
+        return self._without(notes, known, shown)
+
+    # ------------------------------------------------------------ which decisions count
+
+    def _counts(self, decision: Approval, call: Call, notes: dict[str, Approval]) -> bool:
+        """Whether a decision is about this call and in time; why an approval is not goes into `notes`."""
+        if decision.decision == "requested" and not decision.holds:
+            return False
+        against = self._against(decision, call)
+        if against is None:
+            return True
+        if decision.decision in ("approved", "edited") or decision.holds:
+            notes.setdefault(against, decision)
+        return False
+
+    def _against(self, decision: Approval, call: Call) -> str | None:
+        if decision.tool is not None and bare_name(decision.tool) != call.tool:
+            return "it is for another tool"
+        if None is not decision.arguments_hash != call.arguments_hash is not None:
+            return "it is for other arguments"
+        if decision.decision == "edited" and decision.arguments_hash is None:
+            return "the call was edited, to what is not known"
+        if decision.decided_ns > call.start_ns:
+            return "it came after the call began"
+        if call.start_ns - decision.decided_ns > self._keep_ns:
+            return "it was given too long before the call"
+        if not self.trusts_service(decision):
+            return "approvals.trust.services does not name who sent it"
+        if decision.decision in ("approved", "edited") and decision.actor not in self._trust.actors:
+            return f"approvals.trust.actors does not name who gave it ({decision.actor})"
+        return None
+
+    # ------------------------------------------------------------ one approval covers one call
+
+    def _left_by_id(self, call: Call, own: list[Approval], known: Known) -> list[Approval]:
+        """Approvals of its call id that no earlier call of that id has used: a call uses all that came before it."""
+        used = max((c.start_ns for c in known.same_id if c.order < call.order), default=-1)
+        return [d for d in own if _grants(d) and (d.decided_ns > used or d.scope != "once")]
+
+    def _left_by_arguments(self, call: Call, like: list[Approval], known: Known) -> list[Approval]:
+        """The approval that is left for it when every call, in order, has taken the first that it could."""
+        free = sorted((d for d in like if _grants(d) and d.scope == "once"), key=_latest)
+        wide = [d for d in like if _grants(d) and d.scope != "once"]
+        for other in sorted(known.same_arguments, key=lambda c: c.order) if free else ():
+            if other.order > call.order:
+                break
+            taken = next((d for d in free if d.decided_ns <= other.start_ns), None)
+            if taken is None:
+                continue
+            free.remove(taken)
+            if other.key == call.key:
+                return [taken, *wide]
+        return wide
+
+    # ------------------------------------------------------------ what it comes to
+
+    def _approved(self, decision: Approval) -> ApprovalVerdict:
+        if decision.decision == "requested":
+            return ApprovalVerdict("approved", decision.actor_id, f"{_where(decision)}, after which it ran")
+        return _said("policy" if decision.actor == "policy" else "approved", decision)
+
+    def _without(self, notes: dict[str, Approval], known: Known, shown: bool) -> ApprovalVerdict:
+        """No decision covers the call."""
+        for note, decision in notes.items():
+            doubtful = decision.actor == "unknown" and note.startswith("approvals.trust.actors")
+            return ApprovalVerdict(
+                "unknown" if doubtful and not self._complete else "missing",
+                None,
+                f"{decision.decision} does not count, {note}: {_where(decision)}",
+            )
+        asked = [d for d in (*known.by_id, *known.by_arguments) if d.decision == "requested"]
+        if asked and not self._complete:
+            return ApprovalVerdict("unknown", None, f"asked for, and the answer cannot be seen: {_where(asked[0])}")
+        return ApprovalVerdict("missing" if self._complete or shown or known.others else "unknown")
+
+
+def _paired(decisions: Iterable[Approval]) -> list[Approval]:
+    """The decisions without the requests that were answered: a request and its answer are one."""
+    answers = sorted((d for d in decisions if d.decision in ANSWERS), key=_latest)
+    requests = sorted((d for d in decisions if d.decision not in ANSWERS), key=_latest)
+    if not requests or not answers:
+        return [*answers, *requests]
+    for answer in answers:
+        asked = [r for r in requests if r.decided_ns <= answer.decided_ns]
+        if asked:
+            requests = [r for r in requests if r is not asked[0]]
+    return [*answers, *requests]
+
+
+def _grants(decision: Approval) -> bool:
+    return decision.decision in ("approved", "edited") or (decision.decision == "requested" and decision.holds)
+
+
+def _latest(decision: Approval) -> tuple[int, bool, bool, str, str]:
+    """Decisions by time; of two at the same time the denial counts, and what was said before what a status tells."""
+    place = (decision.trace_id, decision.span_id)
+    return (decision.decided_ns, decision.decision == "denied", _is_said(decision), *place)
+
+
+def _is_said(decision: Approval) -> bool:
+    """Whether somebody said so, and it was not read off the status of the call."""
+    return not decision.source.endswith((".denied", ".pending"))
+
+
+def _said(verdict: str, decision: Approval) -> ApprovalVerdict:
+    made = ApprovalVerdict("unknown", decision.actor_id or decision.actor, _where(decision))
+    return replace(made, verdict=verdict)  # type: ignore[arg-type]
+
+
+def _where(decision: Approval) -> str:
+    place = f"{decision.trace_id}/{decision.span_id}".strip("/")
+    return f"{decision.source} {place}".strip()
+
+
+def unique(decisions: Sequence[Approval]) -> list[Approval]:
+    """One of several carriers' words on the same decision: spans and logs, a span and those around it tell of it."""
+    found: dict[tuple[object, ...], Approval] = {}
+    for d in sorted(decisions, key=lambda d: (d.decided_ns, not _is_said(d), d.source, d.trace_id, d.span_id)):
+        when = d.decided_ns if d.pause_id is None else d.pause_id
+        found.setdefault((d.decision, d.call_id, d.arguments_hash, d.actor, d.turn, when), d)
+    return list(found.values())

@@ -1,0 +1,80 @@
+"""What a step tells of decisions: those that were read from it, and what its own status says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trailhound.collector.assemble.decisions import Call, CallKey
+from trailhound.collector.assemble.shelves import Carrier
+from trailhound.collector.dialects import pause_is_binding
+from trailhound.evaluators.tools import bare_name
+from trailhound.model import Approval, Step, ToolCall
+
+
+def call_key(step: Step) -> CallKey:
+    call_id = (step.tool.call_id or "") if step.synthetic and step.tool else ""
+    return (step.tenant, step.trace_id, step.span_id, call_id)
+
+
+def carrier_key(step: Step) -> Carrier:
+    return (step.tenant, step.trace_id, step.span_id)
+
+
+def call_of(step: Step) -> Call:
+    tool = step.tool
+    assert tool is not None
+    began = (
+        max(step.start_ns, step.end_ns) if step.synthetic else step.start_ns
+    )  # unseen: at some time until its result
+    return Call(call_key(step), bare_name(tool.name), tool.call_id, tool.arguments_hash, began)
+
+
+def told_by(step: Step) -> tuple[Approval, ...]:
+    """The decisions read from it, and that of its own call, where that waits or was refused."""
+    if step.kind != "tool" or step.tool is None or step.synthetic:
+        return step.approvals
+    told = tuple(_about(decision, step, step.tool) for decision in step.approvals)
+    if step.status == "pending":
+        return (*told, _own(step, "requested", step.end_ns, pause_is_binding(step)))
+    if step.status == "denied":
+        return (*told, _own(step, "denied", step.start_ns, False))
+    return told
+
+
+def _about(decision: Approval, step: Step, tool: ToolCall) -> Approval:
+    """What a call's own span says without naming a call is about that call.
+
+    A decision during the span came before the call ran: the tool itself waited for it.
+    """
+    if decision.call_id not in (None, tool.call_id) or decision.tool not in (None, tool.name):
+        return decision
+    return replace(
+        decision,
+        tool=tool.name,
+        call_id=tool.call_id,
+        arguments_hash=decision.arguments_hash or tool.arguments_hash,
+        decided_ns=_within(decision.decided_ns, step),
+    )
+
+
+def _within(at_ns: int, step: Step) -> int:
+    return step.start_ns if step.start_ns <= at_ns and (at_ns < step.end_ns or not step.end_ns) else at_ns
+
+
+def _own(step: Step, decision: str, at_ns: int, binding: bool) -> Approval:
+    tool = step.tool
+    assert tool is not None
+    return Approval(
+        "denied" if decision == "denied" else "requested",
+        tool=tool.name,
+        call_id=tool.call_id,
+        arguments_hash=tool.arguments_hash,
+        actor="human",
+        holds=binding,
+        turn=None if binding or decision == "denied" else 0,
+        decided_ns=at_ns,
+        source=f"{step.dialects[-1] if step.dialects else 'span'}.{step.status}",
+        service=step.service,
+        trace_id=step.trace_id,
+        span_id=step.span_id,
+    )

@@ -1,0 +1,217 @@
+"""Verdicts on the calls of whole runs, in any order of arrival: the hold, late evidence, sessions, each way of telling."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from trailhound.canonical import digest
+from trailhound.collector.watch import Watch
+from trailhound.config import Config
+from trailhound.model import Finding, Record
+from trailhound.testing import any_value
+
+SECOND = 1_000_000_000
+START = 1_790_000_000 * SECOND
+ARGS = {"order": 1, "amount": 49}
+NAME = "gen_ai.tool.approval"
+TOOLS = [{"match": "refund", "risk": "high"}]
+
+
+def span(number: int, at: float, attributes: dict[str, Any], *, trace: int = 1, parent: int = 0, name: str = "span", lasts: float = 1, events: Sequence[tuple[str, float, dict[str, Any]]] = (), service: str = "shop", scope: str = "") -> Record:  # fmt: skip
+    request = ExportTraceServiceRequest()
+    group = request.resource_spans.add()
+    group.resource.attributes.add(key="service.name").value.CopyFrom(any_value(service))
+    scoped = group.scope_spans.add()
+    scoped.scope.name = scope
+    made = scoped.spans.add(
+        trace_id=trace.to_bytes(16, "big"), span_id=number.to_bytes(8, "big"), name=name,
+        parent_span_id=parent.to_bytes(8, "big") if parent else b"",
+        start_time_unix_nano=START + int(at * SECOND), end_time_unix_nano=START + int((at + lasts) * SECOND),
+    )  # fmt: skip
+    for key, value in attributes.items():
+        made.attributes.add(key=key).value.CopyFrom(any_value(value))
+    for event, when, given in events:
+        added = made.events.add(name=event, time_unix_nano=START + int(when * SECOND))
+        for key, value in given.items():
+            added.attributes.add(key=key).value.CopyFrom(any_value(value))
+    return Record("traces", "default", request.SerializeToString(), START)
+
+
+def log(at: float, attributes: dict[str, Any], *, trace: int = 0, service: str = "desk") -> Record:
+    request = ExportLogsServiceRequest()
+    group = request.resource_logs.add()
+    group.resource.attributes.add(key="service.name").value.CopyFrom(any_value(service))
+    made = group.scope_logs.add().log_records.add(event_name=NAME, time_unix_nano=START + int(at * SECOND))
+    if trace:
+        made.trace_id, made.span_id = trace.to_bytes(16, "big"), (99).to_bytes(8, "big")
+    for key, value in attributes.items():
+        made.attributes.add(key=key).value.CopyFrom(any_value(value))
+    return Record("logs", "default", request.SerializeToString(), START)
+
+
+def refund(at: float = 10, arguments: Any = ARGS, *, number: int = 2, session: str | None = "s", call_id: str = "c1", **fields: Any) -> Record:  # fmt: skip
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "refund",
+        "gen_ai.tool.call.id": call_id,
+        "gen_ai.tool.call.arguments": json.dumps(arguments),
+        "gen_ai.tool.call.result": "done",
+    }
+    attributes |= {"gen_ai.conversation.id": session} if session else {}
+    more = fields.pop("attributes", {})
+    return span(number, at, attributes | more, parent=fields.pop("parent", 1), **fields)
+
+
+def agent(at: float = 0, *, session: str | None = "s", lasts: float = 30, **fields: Any) -> Record:
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk"}
+    attributes |= {"gen_ai.conversation.id": session} if session else {}
+    return span(fields.pop("number", 1), at, attributes | fields.pop("attributes", {}), lasts=lasts, **fields)
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    """A decision of the neutral convention."""
+    given = {"decision": "approved", "actor.type": "human"} | fields
+    named = {"tool": "gen_ai.tool.name", "call_id": "gen_ai.tool.call.id", "session": "gen_ai.conversation.id"}
+    return {named.get(key, f"approval.{key}"): value for key, value in given.items()}
+
+
+def watch(**settings: Any) -> Watch:
+    return Watch(Config.model_validate({"tools": TOOLS, "approvals": settings}))
+
+
+def outcome(of: Watch) -> list[tuple[str, str | None, str]]:
+    """(tool, verdict, state of its finding) of each call that ran, in order."""
+    told = {(f.evidence[0], f.details["verdict"]): f.state for t in of.trajectories() for f in t.findings if f.rule == "approval"}  # fmt: skip
+    calls = [s for t in of.trajectories() for s in t.steps if s.tool is not None and s.counted and s.status == "ok"]
+    return [
+        (s.tool.name, s.approval.verdict, told.get(((s.trace_id, s.span_id), s.approval.verdict), ""))
+        for s in calls
+        if s.tool is not None and s.approval is not None
+    ]
+
+
+def verdicts(*records: Record, **settings: Any) -> list[str | None]:
+    """What `check` would say at the end, the same for every order of arrival."""
+    found = []
+    for order in arrivals(records):
+        judged = watch(**settings)
+        for record in order:
+            judged.feed(record)
+            judged.changes()
+        judged.finish()
+        found.append([verdict for _, verdict, _ in outcome(judged)])
+    assert all(each == found[0] for each in found), found
+    return found[0]
+
+
+def arrivals(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """Every order of arrival, of many records some of them."""
+    return itertools.islice(itertools.permutations(records), 0, None, 1 if len(records) < 6 else 7)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        (log(5, said(call_id="c1", session="s")), "approved"),
+        (log(5, said(tool="refund", session="s", **{"arguments.sha256": digest(ARGS)})), "approved"),
+        (log(5, said(tool="refund", session="s", **{"arguments.sha256": digest(ARGS | {"amount": 490})})), "missing"),
+        (log(5, said(call_id="c1"), trace=1), "approved"),
+        (log(5, said(call_id="c1", session="s"), trace=77), "approved"),  # in the trace of whoever decided
+        (log(5, said(call_id="c1", session="s", decision="denied")), "denied"),
+        (log(5, said(call_id="c1", session="s", **{"actor.type": "policy"})), "policy"),
+        (log(12, said(call_id="c1", session="s")), "missing"),
+        (log(5, said(call_id="c1", session="t")), "unknown"),
+        (log(5, said(call_id="c1", session="s"), service="evil"), "missing"),
+        (span(3, 4, said(call_id="c1"), parent=1, name=NAME), "approved"),
+        (span(3, 4, said(call_id="c1", session="s"), trace=5, name=NAME), "approved"),
+        (span(3, 4, {"gen_ai.operation.name": "chat"}, parent=1, events=[(NAME, 5, said(call_id="c1"))]), "approved"),
+        (span(3, 10.2, said(), parent=2, name=NAME, lasts=0.2), "approved"),  # the tool itself asked
+        (span(3, 10.2, said(decision="denied"), parent=2, name=NAME, lasts=0.2), "denied"),  # and did it all the same
+    ],
+)  # fmt: skip
+def test_the_neutral_convention_in_any_order(evidence: Record, verdict: str) -> None:
+    trust = {"services": ["shop", "desk"]}
+    assert verdicts(agent(), refund(), evidence, trust=trust) == [verdict]
+
+
+def test_attributes_and_events_of_the_calls_own_span() -> None:
+    assert verdicts(agent(), refund(attributes=said())) == ["approved"]
+    assert verdicts(agent(), refund(events=[(NAME, 10.5, said())])) == ["approved"]
+    assert verdicts(agent(), refund(events=[(NAME, 12, said())])) == ["missing"]
+    assert verdicts(agent(), refund(attributes=said(decision="denied"))) == ["denied"]
+
+
+def test_one_approval_one_call_across_the_traces_of_a_session() -> None:
+    second = agent(50, trace=2, number=11), refund(60, trace=2, number=12, parent=11, call_id="c2")
+    approval = log(5, said(tool="refund", session="s", **{"arguments.sha256": digest(ARGS)}))
+    assert verdicts(agent(), refund(), *second, approval) == ["approved", "missing"]
+
+
+def test_a_session_that_is_known_late() -> None:
+    """Only the agent's span, which comes last in life, carries the session id."""
+    evidence = log(5, said(call_id="c1", session="s"))
+    assert verdicts(agent(session="s"), refund(session=None), evidence) == ["approved"]
+
+
+# ---------------------------------------------------------------- the hold
+
+
+def feed(judged: Watch, record: Record, at: float) -> list[Finding]:
+    """Take a record that is received `at` seconds; what is told after it."""
+    record.received_ns = START + int(at * SECOND)
+    judged.advance(record.received_ns)
+    judged.feed(record)
+    return [f for f in judged.changes().findings if f.rule == "approval"]
+
+
+def wait(judged: Watch, until: float) -> list[Finding]:
+    judged.advance(START + int(until * SECOND))
+    return [f for f in judged.changes().findings if f.rule == "approval"]
+
+
+def test_evidence_within_the_hold_raises_nothing() -> None:
+    judged = watch(complete=True)
+    (pending,) = feed(judged, refund(10), 11)
+    assert (pending.state, pending.details["verdict"]) == ("pending", "missing")
+    assert wait(judged, 20.9) == []
+    (over,) = feed(judged, log(5, said(call_id="c1", session="s")), 16 + 4.95)
+    assert (over.finding_id, over.state) == (pending.finding_id, "resolved")
+    assert wait(judged, 1000) == []
+
+
+def test_the_finding_fires_when_the_hold_is_over_and_is_resolved_by_later_evidence() -> None:
+    judged = watch(complete=True, hold=10)
+    feed(judged, refund(10), 11)
+    feed(judged, agent(), 12)
+    fired = wait(judged, 21)
+    assert [(f.state, f.severity) for f in fired] == [("firing", "critical")]
+    (over,) = feed(judged, log(5, said(call_id="c1", session="s")), 40)
+    assert (over.finding_id, over.state) == (fired[0].finding_id, "resolved")
+
+
+def test_without_a_hold_it_fires_at_once() -> None:
+    assert [f.state for f in feed(watch(hold=0, complete=True), refund(10), 11)] == ["firing"]
+
+
+def test_a_run_stays_in_memory_while_its_call_is_held() -> None:
+    judged = watch(complete=True, hold=600)
+    feed(judged, agent(), 12)
+    feed(judged, refund(10), 12)
+    assert wait(judged, 300) == []  # closed long ago, and not forgotten
+    assert [f.state for f in wait(judged, 612)] == ["firing"]
+
+
+def test_no_tool_of_high_risk_costs_nothing() -> None:
+    judged = Watch(Config())
+    for record in (agent(), refund(), log(5, said(call_id="c1", session="s"))):
+        judged.feed(record)
+    judged.finish()
+    assert len(judged._verdicts.index) == 0
+    assert outcome(judged) == []
