@@ -35,6 +35,7 @@ class Known:
     finding_id: str
     alert_id: str
     severity: Severity
+    """The highest that it was taken at."""
     state: FindingState
     at_ns: int
 
@@ -106,7 +107,9 @@ def take(
     if finding.state == "pending":
         return Taken("pending")
     if RANK[finding.severity] < RANK[policy.severity]:
-        return Taken("severity")
+        if known is None:
+            return Taken("severity")
+        finding = replace(finding, state="resolved")  # it got better: an error that the agent recovered from
     if known is not None and _stale(finding, at_ns, known):
         return Taken("stale")
     mine = incident is not None and known is not None and known.alert_id == incident.alert.alert_id
@@ -120,13 +123,14 @@ def take(
 
 
 def _stale(finding: Finding, at_ns: int, known: Known) -> bool:
-    same = (finding.severity, finding.state) == (known.severity, known.state)
+    same = finding.state == known.state and RANK[finding.severity] <= RANK[known.severity]
     return at_ns < known.at_ns or (at_ns == known.at_ns and same)
 
 
 def _resolve(finding: Finding, at_ns: int, known: Known | None, mine: Incident | None) -> Taken:
     alert_id = known.alert_id if known is not None else ""
-    now_known = Known(finding.finding_id, alert_id, finding.severity, "resolved", at_ns)
+    severity = _worst(finding.severity, known.severity) if known is not None else finding.severity
+    now_known = Known(finding.finding_id, alert_id, severity, "resolved", at_ns)
     if mine is None or (known is not None and known.state == "resolved"):
         return Taken("resolved", now_known)
     return Taken("resolved", now_known, replace(mine, standing=mine.standing - 1))

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import orjson
-import pytest
 import yaml
 
 
 def binary(name: str) -> str:
     """The path of a program from Debian's packages; skips loudly where it cannot be had, and fails where CI is set."""
+    import pytest  # not there where only the wheel is installed
+
     found = shutil.which(name)
     if found is None:
         missing = f"{name} is not installed: apt-get install prometheus prometheus-alertmanager"

@@ -76,6 +76,7 @@ def known(**fields: object) -> Known:
         (finding(state="resolved"), 9, None, None, "resolved"),
         (finding(state="pending"), 9, None, None, "pending"),
         (finding(severity="info"), 9, None, None, "severity"),
+        (finding(severity="info"), 9, known(), NEW, "resolved"),
         (finding(), 9, known(), None, "known"),
         (finding(severity="critical"), 9, known(), None, "new"),
         (finding(severity="critical"), 9, known(severity="critical"), None, "known"),
