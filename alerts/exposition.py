@@ -91,9 +91,15 @@ class Exposition:
 
     def _count_finding(self, finding: Finding) -> None:
         self._know(finding.service, finding.agent)
-        if finding.state == "pending" or not self._findings.first(finding.finding_id, finding.severity) or self.muted:
+        suppressed = "suppressed" in finding.details
+        if finding.state == "pending" or not self._findings.first(finding.finding_id, finding.severity, suppressed):
+            return
+        if self.muted:
             return
         labels = _labels(finding.service, finding.agent)
+        if suppressed:
+            self._metrics.inc("agent_findings_suppressed_total", 1, **labels, rule=finding.rule)
+            return
         trace_id = finding.evidence[-1][0] if finding.evidence else None
         self._metrics.inc(
             "agent_findings_total", 1, trace_id=trace_id, **labels, rule=finding.rule, severity=finding.severity

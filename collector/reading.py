@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from trailhound.clock import rfc3339
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.decode.encode import encode_request
 from trailhound.collector.rebuild import rebuild
 from trailhound.collector.store import Listing, Session, Store
 from trailhound.collector.turn import Turn
@@ -127,6 +128,11 @@ class Reading:
         if made:
             run.joins = made[0].run.joins
         return Trajectory(run, made[0].steps if made else [], findings)
+
+    def spans(self, key: str) -> bytes | None:
+        store = self._need_store()
+        run = store.get_trajectory(key)
+        return None if run is None else encode_request(store.load_spans(run.tenant, run.trace_ids))
 
     def finding(self, finding_id: str) -> Document | None:
         for finding in self._unsaved.findings():

@@ -90,6 +90,9 @@ class Shown:
     def trajectory(self, key: str) -> Document | None:
         return self._reading.trajectory(key)
 
+    def spans(self, key: str) -> bytes | None:
+        return self._reading.spans(key)
+
     def findings(self, query: ListQuery) -> Page:
         return self._reading.findings(query)
 

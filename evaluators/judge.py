@@ -35,7 +35,9 @@ class ScopeJudge:
         "_fold",
         "_keep",
         "_order",
+        "_received_ns",
         "_rules",
+        "_suppress",
         "_told",
         "scope",
         "scope_id",
@@ -48,6 +50,8 @@ class ScopeJudge:
         self.tenant = tenant
         self._keep = keep
         self._rules = rules
+        self._suppress = rules.suppressions if rules.suppressions else None
+        self._received_ns = 0
         self._order = StepOrder()
         self._fold = Fold(rules, scope, scope_id)
         self._first_changed = 0
@@ -64,6 +68,8 @@ class ScopeJudge:
         """Take a step that is new or changed; one that does not count (any more) is taken out."""
         changed = self._order.put(step, run_id) if step.counted else self._order.drop(step)
         self._first_changed = min(self._first_changed, changed)
+        if self._suppress is not None:
+            self._received_ns = max(self._received_ns, step.received_ns)
 
     def drop(self, step: Step) -> None:
         """Take a step out, if it is there."""
@@ -95,12 +101,15 @@ class ScopeJudge:
         concluded = self._fold.conclude(run)
         for rule, draft in concluded:
             self._set_times(rule, draft, run)
-        header = (run.service, run.agent, run.session_id, concluded)
+        over = self._suppress.ended(self._received_ns) if self._suppress is not None else 0
+        header = (run.service, run.agent, run.session_id, concluded, over)
         if not self._stale(rewound) and header == self._told and self._agents_stand(run):
             return
         self._told = header
         self._drafts = self._standing(concluded)
         self._findings = [self._finding(rule, draft, run) for rule, draft in self._drafts]
+        if self._suppress is not None:
+            self._findings = [self._suppress.apply(finding, self._received_ns) for finding in self._findings]
 
     def _stale(self, rewound: bool) -> bool:
         stale = rewound

@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,14 +24,15 @@ def evaluator_types() -> dict[str, EvaluatorType]:
         if module.ispkg:
             continue
         for cls in vars(importlib.import_module(f"trailhound.evaluators.{module.name}")).values():
-            if not _is_rule(cls):
+            if not is_rule(cls):
                 continue
             if found.setdefault(cls.rule, cls) is not cls:
                 raise ValueError(f"two evaluators have the rule id {cls.rule!r}: {found[cls.rule]} and {cls}")
     return dict(sorted(found.items()))
 
 
-def _is_rule(cls: object) -> bool:
+def is_rule(cls: object) -> bool:
+    """Whether `cls` is an evaluator with a rule id of its own."""
     return isinstance(cls, type) and issubclass(cls, Evaluator) and "rule" in vars(cls)
 
 
@@ -47,9 +49,9 @@ class RuleDescription:
     """JSON Schema of what may stand under `rules.<id>`."""
 
 
-def describe() -> list[RuleDescription]:
-    """Every rule with its documentation and settings."""
-    return [_describe(cls) for cls in evaluator_types().values()]
+def describe(further: Mapping[str, EvaluatorType] | None = None) -> list[RuleDescription]:
+    """Every rule, and those of `further`, with documentation and settings."""
+    return [_describe(cls) for cls in {**evaluator_types(), **(further or {})}.values()]
 
 
 def _describe(cls: EvaluatorType) -> RuleDescription:

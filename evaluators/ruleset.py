@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import difflib
 import logging
+import sys
 from typing import Any
 
 from pydantic import ValidationError
 
+from trailhound.clock import Clock, SystemClock
 from trailhound.config import Config, explain
 from trailhound.errors import Invalid
 from trailhound.evaluators.base import Evaluator, RuleSettings
+from trailhound.evaluators.foreign import Guarded, Malformed, TooSlow
+from trailhound.evaluators.plugins import foreign_types
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
+from trailhound.evaluators.suppress import Suppressions
 from trailhound.evaluators.tools import Tools
 from trailhound.metrics import Metrics
 from trailhound.model import Kind, Scope
@@ -40,21 +45,32 @@ class RuleSet:
     Raises Invalid naming an unknown rule, an unknown or wrong setting, or an expression that does not compile.
     """
 
-    def __init__(self, config: Config, *, metrics: Metrics | None = None) -> None:
+    def __init__(self, config: Config, *, metrics: Metrics | None = None, clock: Clock | None = None) -> None:
         self.tools = Tools(config.tools, config.contracts)
         self._metrics = metrics
-        types = evaluator_types()
+        self.suppressions = Suppressions(config.suppress)
+        own, foreign = evaluator_types(), foreign_types(config.evaluators.folder)
+        types = {**own, **foreign}
         for rule in config.rules:
             if rule not in types:
                 raise Invalid(_unknown(rule, list(types)), reason="config")
+        self._clock, self._budget_s = clock or SystemClock(), config.evaluators.step_budget
         self.evaluators = [
-            cls(settings, self.tools)
+            self._guarded(cls, settings) if rule in foreign else cls(settings, self.tools)
             for rule, cls in types.items()
             if (settings := _settings(cls, config.rules.get(rule, {}))).enabled
         ]
         self._scopes: dict[Scope, ScopeRules] = {
             scope: ScopeRules([e for e in self.evaluators if scope in e.scopes]) for scope in _SCOPES
         }
+
+    def _guarded(self, cls: EvaluatorType, settings: RuleSettings) -> Guarded:
+        try:
+            return Guarded(cls(settings, self.tools), self._clock, self._budget_s)
+        except Exception as error:
+            raise Invalid(
+                f"rule {cls.rule}: cannot be made: {type(error).__name__}: {error}", reason="config"
+            ) from error
 
     def of(self, scope: Scope) -> ScopeRules:
         return self._scopes[scope]
@@ -70,9 +86,11 @@ class RuleSet:
 
     def rule_failed(self, rule: str, scope: Scope, scope_id: str) -> None:
         """Count and log, from inside the handler of its exception, that a rule was switched off for a scope."""
+        error = sys.exception()
+        reason = "time" if isinstance(error, TooSlow) else "malformed" if isinstance(error, Malformed) else "error"
         if self._metrics is not None:
-            self._metrics.inc("trailhound_rule_errors_total", rule=rule)
-        log.exception("rule %s failed and is switched off for %s %s", rule, scope, scope_id)
+            self._metrics.inc("trailhound_rule_errors_total", rule=rule, reason=reason)
+        log.exception("rule %s failed (%s) and is switched off for %s %s", rule, reason, scope, scope_id)
 
 
 _SCOPES: tuple[Scope, ...] = ("trajectory", "session", "agent", "user", "tenant")

@@ -39,13 +39,18 @@ class Judged:
         """The JSON object of `trailhound check`."""
         return {
             "trajectories": [trajectory_document(trajectory) for trajectory in self.trajectories],
-            "findings": [finding_document(finding) for finding in self.findings if finding.state != "resolved"],
+            "findings": [finding_document(finding) for finding in self.findings if _shown(finding)],
             "spans": self.spans,
             "rejected": [
                 {"reason": r.reason, "trace_id": r.trace_id or None, "span_id": r.span_id or None, "path": r.path}
                 for r in self.rejected
             ],
         }
+
+
+def _shown(finding: Finding) -> bool:
+    """What stands, and what would if it were not suppressed."""
+    return finding.state != "resolved" or "suppressed" in finding.details
 
 
 def judge(paths: Iterable[Path], config: Config, note: Note) -> Judged:

@@ -39,6 +39,11 @@ class Client:
             path, what=f"trajectory or trace {trajectory_id}", has=("trajectory_id", "steps", "findings", "totals")
         )
 
+    def spans(self, trajectory_id: str) -> bytes:
+        """The stored spans of one run as an OTLP traces request."""
+        path = f"/api/v1/trajectories/{quote(trajectory_id, safe='')}/spans"
+        return self._good(*self._request("GET", path, None), f"trajectory or trace {trajectory_id}")
+
     def item(self, kind: str, item_id: str) -> dict[str, Any]:
         """One item of `findings`, `sessions` or `alerts`."""
         path, one = f"/api/v1/{kind}/{quote(item_id, safe='')}", kind.removesuffix("s")
@@ -63,7 +68,7 @@ class Client:
     ) -> dict[str, Any]:
         """The JSON object at `path`, which must have the keys `has`; `what` names the thing in the error for a 404."""
         target = path + ("?" + urlencode(query) if query else "")
-        return self._answer(*self._request("GET", target, None), what, has)
+        return self._object(self._good(*self._request("GET", target, None), what), has)
 
     def send(
         self,
@@ -76,19 +81,22 @@ class Client:
     ) -> dict[str, Any]:
         """The answer to a request that changes something; otherwise as `get`."""
         body = orjson.dumps(content) if content is not None else None
-        return self._answer(*self._request(method, path, body), what, has)
+        return self._object(self._good(*self._request(method, path, body), what), has)
 
-    def _answer(self, status: int, body: bytes, what: str, has: tuple[str, ...]) -> dict[str, Any]:
+    def _good(self, status: int, body: bytes, what: str) -> bytes:
+        """The body of a good answer; else the error that it is."""
         if status == 404:
             raise Invalid(f"no {what} is known to the daemon at {self.url}", reason="not_found")
         if status >= 500:
             raise Retryable(f"the daemon at {self.url} answered {status}: {_problem(body)}; try again in a moment")
         if status not in (200, 201):
             raise Invalid(f"the daemon at {self.url} answered {status}: {_problem(body)}", reason="refused")
-        return self._object(body, has)
+        return body
 
     def _request(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
-        headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if content is not None else {})
+        headers = {"Accept": "application/json, application/x-protobuf"} | (
+            {"Content-Type": "application/json"} if content is not None else {}
+        )
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
         try:
             connection = kind(self._parts.hostname or "", self._parts.port, timeout=TIMEOUT_S)

@@ -53,7 +53,7 @@ class Daemon:
     def start(self) -> Addresses:
         """Accepts on all three addresses when this returns; raises Invalid when that can never be."""
         try:
-            self._lock = _locked(self._config)
+            self._lock = locked(self._config)
             self._children = [Supervised(role, self._config, self._clock) for role in ("receiver", "monitor")]
             for child in self._children:
                 child.spawn()
@@ -87,7 +87,7 @@ class Daemon:
             self._lock = None
 
 
-def _locked(config: Config) -> IO[str]:
+def locked(config: Config) -> IO[str]:
     """The data directory, made if need be and held by this process alone; raises Invalid with one line that helps."""
     directory = config.data_dir
     try:

@@ -65,7 +65,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_trajectories_closed_total", "counter", "Runs closed, by reason", ("reason",)),
     Spec("trailhound_spans_by_dialect_total", "counter", "Spans understood, by dialect", ("dialect",)),
     Spec("trailhound_unknown_attributes_total", "counter", "Attributes of a dialect's name space that no reader knows", ("dialect",)),
-    Spec("trailhound_rule_errors_total", "counter", "Rules that failed on a run and were switched off for it", ("rule",)),
+    Spec("trailhound_rule_errors_total", "counter", "Rules that were switched off for a run: they raised an exception (error), kept taking too long (time) or stated no finding (malformed)", ("rule", "reason")),
     Spec("trailhound_label_overflow_total", "counter", "Label values replaced by `__other__`, by label", ("label",)),
     # the daemon itself: alerts, in the monitor process
     Spec("trailhound_alert_decisions_total", "counter", "What was decided about alerts, by transition and reason", ("transition", "reason")),
@@ -82,6 +82,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_build_info", "gauge", "1, with the version as a label", ("version",)),
     # what it watches
     Spec("agent_trajectories_total", "counter", "Runs closed, by how they ended", ("service", "agent", "status")),
+    Spec("agent_findings_suppressed_total", "counter", "Findings that were kept from alerting by `suppress` in the configuration", ("service", "agent", "rule")),
     Spec("agent_findings_total", "counter", "Findings raised", ("service", "agent", "rule", "severity")),
     Spec("agent_tool_calls_total", "counter", "Executed tool calls", ("service", "agent", "tool", "status")),
     Spec("agent_tokens_total", "counter", "Tokens of counted model calls; input includes cache, output includes reasoning: do not sum types", ("service", "agent", "model", "type")),

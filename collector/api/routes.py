@@ -56,6 +56,7 @@ class Handlers:
             Route(f"{v1}/stats", self.stats, "How much is stored, and how far behind the judging is", answer="Stats"),
             Route(f"{v1}/trajectories", self.trajectories, "Runs without their steps, newest first", RUN_FILTERS, "Trajectory"),
             Route(f"{v1}/trajectories/{{id}}", self.trajectory, "One whole run, by trajectory id or trace id", answer="Trajectory"),
+            Route(f"{v1}/trajectories/{{id}}/spans", self.spans, "The stored spans of a run as an OTLP request, by trajectory id or trace id", answer="application/x-protobuf"),
             Route(f"{v1}/findings", self.findings, "Findings, newest first", FINDING_FILTERS, "Finding"),
             Route(f"{v1}/findings/{{id}}", self.finding, "One finding", answer="Finding"),
             Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", SESSION_FILTERS, "Session"),
@@ -100,6 +101,13 @@ class Handlers:
 
     async def trajectory(self, request: web.Request) -> web.Response:
         return await self._one(request, self._view.trajectory, "trajectory or trace")
+
+    async def spans(self, request: web.Request) -> web.Response:
+        key = request.match_info["id"]
+        body = await self._ask(lambda: self._view.spans(key))
+        if body is None:
+            raise Problem(404, "no trajectory or trace has this id")
+        return web.Response(body=body, content_type="application/x-protobuf")
 
     async def finding(self, request: web.Request) -> web.Response:
         return await self._one(request, self._view.finding, "finding")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
@@ -63,3 +65,19 @@ def _set(target: Any, value: AttributeValue) -> None:
     elif isinstance(value, dict):
         target.kvlist_value.SetInParent()
         _fill(target.kvlist_value.values, value)
+
+
+def encode_request(spans: Iterable[Span]) -> bytes:
+    """An OTLP `ExportTraceServiceRequest` with these spans, grouped by resource and scope as they were received."""
+    request = trace_service_pb2.ExportTraceServiceRequest()
+    groups: dict[tuple[bytes, str, str], Any] = {}
+    for span in spans:
+        resource = encode_resource(span.resource)
+        key = (resource, span.scope.name, span.scope.version)
+        if key not in groups:
+            of_resource = request.resource_spans.add()
+            of_resource.resource.ParseFromString(resource)
+            groups[key] = of_resource.scope_spans.add()
+            groups[key].scope.name, groups[key].scope.version = span.scope.name, span.scope.version
+        groups[key].spans.add().ParseFromString(encode_span(span))
+    return request.SerializeToString()

@@ -19,6 +19,7 @@ CORE = {
     "document",
     "errors",
     "failpoint",
+    "judgement",
     "logs",
     "metrics",
     "model",

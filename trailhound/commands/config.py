@@ -43,20 +43,26 @@ def check(
     typer.echo(f"{path or 'the defaults'}: ok")
 
 
-def schema() -> None:
-    """Print the JSON Schema of the configuration file, every rule's settings included."""
-    options.print_json(whole_schema())
+def schema(config: options.ConfigFile = None) -> None:
+    """Print the JSON Schema of the configuration file, every rule's settings included.
+
+    With `--config`, also those of the rules in the configured `evaluators.folder`.
+    """
+    from trailhound.config import load
+
+    options.print_json(whole_schema(load(config).evaluators.folder))
 
 
-def whole_schema() -> dict[str, Any]:
+def whole_schema(folder: Path | None = None) -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of the configuration with each rule's settings under `rules.<id>`."""
     from trailhound.config import Config
+    from trailhound.evaluators.plugins import foreign_types
     from trailhound.evaluators.registry import evaluator_types
 
     document = Config.model_json_schema()
     definitions = document.setdefault("$defs", {})
     rules: dict[str, Any] = {}
-    for name, cls in evaluator_types().items():
+    for name, cls in {**evaluator_types(), **foreign_types(folder)}.items():
         settings = cls.SettingsType.model_json_schema(ref_template="#/$defs/{model}")
         definitions.update(settings.pop("$defs", {}))
         rules[name] = settings

@@ -38,8 +38,13 @@ def style(finding: dict[str, Any]) -> str:
 
 def title(finding: dict[str, Any]) -> Text:
     """`CRITICAL loop`, with the state when it is not simply firing."""
-    state = "" if finding["state"] == "firing" else f" ({finding['state']})"
+    state = "" if finding["state"] == "firing" else f" ({state_of(finding)})"
     return Text(f"{finding['severity'].upper()} {plain(finding['rule'], 40)}{state}", style=style(finding))
+
+
+def state_of(finding: dict[str, Any]) -> str:
+    """Its state; `suppressed` for one that the configuration keeps from alerting, whose reason is in its details."""
+    return "suppressed" if "suppressed" in finding["details"] else str(finding["state"])
 
 
 def under_run(finding: dict[str, Any]) -> Text:
@@ -63,7 +68,7 @@ def _row(finding: dict[str, Any]) -> list[Text]:
     return [
         Text(finding["severity"].upper(), style=style(finding)),
         Text(plain(finding["rule"], 40), style="bold"),
-        Text(finding["state"]),
+        Text(state_of(finding)),
         Text(plain(finding["agent"] or NOTHING, 60)),
         Text(moment(finding["first_seen"])),
         Text(finding["finding_id"], style="dim"),
@@ -79,7 +84,7 @@ def show_finding(console: Console, finding: dict[str, Any], steps: Sequence[int]
     grid.add_column(min_width=8, no_wrap=True)
     grid.add_column(min_width=10, no_wrap=True)
     grid.add_column(overflow="fold")
-    state = "" if finding["state"] == "firing" else f" ({finding['state']})"
+    state = "" if finding["state"] == "firing" else f" ({state_of(finding)})"
     rule = Text(plain(finding["rule"], 40), style="bold")
     grid.add_row(
         Text(finding["severity"].upper(), style=style(finding)),

@@ -155,7 +155,7 @@ def fragile(monkeypatch: pytest.MonkeyPatch, metrics: Metrics) -> RuleSet:
 
 
 def errors_counted(metrics: Metrics) -> float | None:
-    return metrics.registry.get_sample_value("trailhound_rule_errors_total", {"rule": "fragile"})
+    return metrics.registry.get_sample_value("trailhound_rule_errors_total", {"rule": "fragile", "reason": "error"})
 
 
 def test_a_rule_that_raises_is_switched_off_counted_and_told(fragile: RuleSet, metrics: Metrics) -> None:

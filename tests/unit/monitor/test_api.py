@@ -46,6 +46,9 @@ class PlainView:
     def stats(self) -> Document:
         return {"spans": 3}
 
+    def spans(self, key: str) -> bytes | None:
+        return b"spans" if key == "t1" else None
+
     def trajectory(self, key: str) -> Document | None:
         return {"trajectory_id": key} if key == "t1" else None
 

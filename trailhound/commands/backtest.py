@@ -1,0 +1,105 @@
+"""`trailhound backtest`: what would these rules have said of stored history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trailhound import options
+
+if TYPE_CHECKING:
+    from trailhound.backtesting import Backtest, History
+    from trailhound.config import Config
+
+LIMIT = 10_000
+Rules = Annotated[
+    Path,
+    typer.Argument(metavar="RULES.yaml", help="Configuration whose sections (rules, tools, ...) replace today's."),
+]
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[PATH]...", help="Recordings to judge instead of stored history.", show_default=False),
+]
+Today = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="Configuration of today, as the daemon has it.", metavar="FILE"),
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="At most so many runs, the newest.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Open the store of --config itself, when no daemon runs.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("backtest")(backtest)
+
+
+def backtest(
+    rules: Rules,
+    paths: Paths = None,
+    config: Today = None,
+    since: options.Since = "7d",
+    until: options.Until = None,
+    agent: options.Agent = None,
+    service: options.Service = None,
+    limit: Limit = LIMIT,
+    offline: Offline = False,
+    output: options.Format = "text",
+    api: options.Api = options.API,
+) -> None:
+    """Try rules on the runs that a daemon has stored, or on recordings, against the rules of today.
+
+    Both sets of rules judge the same spans with the code that judges live traffic. For each rule: how often it would
+    have fired, on which runs, with five examples, and what is new, gone and the same. Stored runs are judged from their
+    spans; what only log records told is not kept with them. Nothing is stored and nobody is alerted.
+    """
+    from trailhound.backtesting import Backtest, changed_by
+    from trailhound.config import load
+
+    today = load(config)
+    test = Backtest(today, changed_by(today, rules))
+    asked = {"since": since, "until": until, "agent": agent, "service": service}
+    with _history(today, paths or [], offline, api, limit, asked) as history:
+        _judge(test, history)
+    document = test.document()
+    if output == "json":
+        options.print_json(document)
+        return
+    from trailhound.show.backtest import show_backtest
+    from trailhound.show.screen import screen
+
+    show_backtest(screen(), document)
+
+
+@contextmanager
+def _history(
+    today: Config, paths: list[Path], offline: bool, api: str, limit: int, asked: dict[str, str | None]
+) -> Iterator[History]:
+    from trailhound import histories
+
+    if paths:
+        yield histories.FileHistory(paths, today.receive.max_request)
+    elif offline:
+        with histories.opened(today) as store:
+            yield histories.StoreHistory(store, limit, asked)
+    else:
+        from trailhound.client import Client
+
+        client = Client(api)
+        yield histories.DaemonHistory(client, limit, asked)
+        options.note_partial(client.partial)
+
+
+def _judge(test: Backtest, history: History) -> None:
+    """Judge all of it, with a bar on stderr where someone is looking."""
+    import sys
+
+    from rich.console import Console
+    from rich.progress import track
+
+    records = history.records()
+    quiet = not sys.stderr.isatty()
+    for record in track(records, "judging", len(history), console=Console(stderr=True), disable=quiet, transient=True):
+        test.take(record)

@@ -1,0 +1,120 @@
+"""Where recorded traffic comes from: a running daemon, a store that no daemon has open, or files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from trailhound.checking import RECEIVED_NS
+from trailhound.client import Client
+from trailhound.clock import SystemClock
+from trailhound.collector.api.problems import Problem
+from trailhound.collector.api.query import parse, rfc3339_ns
+from trailhound.collector.decode.encode import encode_request
+from trailhound.collector.store import open_store
+from trailhound.collector.store.base import RUN_FILTERS, Listing, Store
+from trailhound.config import Config
+from trailhound.daemon import locked
+from trailhound.errors import Invalid
+from trailhound.metrics import Metrics
+from trailhound.model import Record, Run
+from trailhound.recordings import Body, Skipped, files, read
+
+PAGE = 500
+
+
+class DaemonHistory:
+    """The runs that a daemon has stored, oldest end first, each fetched when its turn comes."""
+
+    def __init__(self, client: Client, limit: int, filters: Mapping[str, str | None]) -> None:
+        runs = client.items("trajectories", limit, filters)
+        self._runs = sorted((_end(r), r["tenant"], r["trajectory_id"]) for r in runs)
+        self._client = client
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def records(self) -> Iterator[Record | None]:
+        for ended_ns, tenant, trajectory_id in self._runs:
+            try:
+                yield Record("traces", tenant, self._client.spans(trajectory_id), ended_ns)
+            except Invalid as error:
+                if error.reason != "not_found":
+                    raise
+                yield None  # retention has taken it meanwhile
+
+
+def _end(run: Mapping[str, str | None]) -> int:
+    return rfc3339_ns(run["ended_at"] or run["started_at"] or "1970-01-01T00:00:00Z")
+
+
+class StoreHistory:
+    """The runs in a store that is opened here."""
+
+    def __init__(self, store: Store, limit: int, asked: Mapping[str, str | None]) -> None:
+        given = {name: value for name, value in asked.items() if value is not None}
+        try:
+            query = parse(given, RUN_FILTERS, SystemClock())
+        except Problem as error:
+            raise Invalid(str(error), reason="usage") from None
+        listing = Listing(query.filters, query.since_ns, query.until_ns)
+        self._store = store
+        self._runs = sorted(_listed(store, limit, listing), key=lambda r: (r.ended_ns, r.trajectory_id))
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def records(self) -> Iterator[Record | None]:
+        for run in self._runs:
+            spans = self._store.load_spans(run.tenant, run.trace_ids)
+            yield Record("traces", run.tenant, encode_request(spans), run.ended_ns) if spans else None
+
+
+@contextmanager
+def opened(config: Config) -> Iterator[Store]:
+    """The store of a configuration. Raises Invalid when a daemon has the data directory."""
+    dsn = config.store.dsn or f"chdb://{(config.data_dir / 'store').resolve()}"
+    held = locked(config) if config.store.dsn is None else nullcontext()
+    with held:
+        store = open_store(dsn, config.retention, Metrics())
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _listed(store: Store, limit: int, listing: Listing) -> list[Run]:
+    found: list[Run] = []
+    after = None
+    while len(found) < limit:
+        page = store.list_trajectories(
+            Listing(listing.filters, listing.since_ns, listing.until_ns, after, min(PAGE, limit - len(found)))
+        )
+        found += page
+        if len(page) < PAGE:
+            break
+        after = (page[-1].started_ns, page[-1].trajectory_id)
+    return found
+
+
+class FileHistory:
+    """Recorded bodies in name order; no time passes between them."""
+
+    def __init__(self, paths: Sequence[Path], limit: int) -> None:
+        self._paths = [file for path in paths for file in files(path)]
+        self._limit = limit
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def records(self) -> Iterator[Record | None]:
+        for path in self._paths:
+            for item in read(path, self._limit):
+                if isinstance(item, Skipped):
+                    continue
+                try:
+                    body = item.protobuf(self._limit) if isinstance(item, Body) else None
+                except Invalid:
+                    body = None
+                yield Record(item.signal, "default", body, RECEIVED_NS) if body is not None and isinstance(item, Body) else None  # fmt: skip
