@@ -8,7 +8,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))  # so that the pages are found from wherever this is started
 
-from pages import channels, cli, configuration, metrics, rules
+from pages import channels, cli, configuration, detection, metrics, rules
 
 
 def pages() -> dict[Path, str]:
@@ -18,6 +18,7 @@ def pages() -> dict[Path, str]:
         DOCS / "channels.md": channels.page(),
         DOCS / "metrics.md": metrics.page(),
         DOCS / "cli.md": cli.page(),
+        DOCS / "evaluators" / "detection.md": detection.page(),
     }
     found |= {DOCS / "rules" / name: text for name, text in rules.pages().items()}
     return found

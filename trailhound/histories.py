@@ -8,9 +8,9 @@ from pathlib import Path
 
 from trailhound.checking import RECEIVED_NS
 from trailhound.client import Client
-from trailhound.clock import SystemClock
+from trailhound.clock import SystemClock, rfc3339_ns
 from trailhound.collector.api.problems import Problem
-from trailhound.collector.api.query import parse, rfc3339_ns
+from trailhound.collector.api.query import parse
 from trailhound.collector.decode.encode import encode_request
 from trailhound.collector.store import open_store
 from trailhound.collector.store.base import RUN_FILTERS, Listing, Store
