@@ -106,10 +106,10 @@ class Intake:
         self._touch(changed)
 
     def _take_known(self, fed: Fed, received: Received, step: Step) -> None:
-        """A report of a known span takes its place when it ends later: the first may have come before the end."""
+        """A report of a known span takes its place when it ends later or says more: the first may have come too early."""
         known = self._places.known(step)
         fed.duplicate += 1
-        if known is not None and step.end_ns > known[1].end_ns:
+        if known is not None and self._places.outdoes(step):
             fed.replaced.append((received, step))
             self._touch(self._places.replace(step))
 

@@ -66,14 +66,14 @@ class ScopeJudge:
 
     def put(self, step: Step, run_id: str = "") -> None:
         """Take a step that is new or changed; one that does not count (any more) is taken out."""
-        changed = self._order.put(step, run_id) if step.counted else self._order.drop(step)
+        changed = self._order.put(step, run_id) if step.counted else self._order.drop(step, run_id)
         self._first_changed = min(self._first_changed, changed)
         if self._suppress is not None:
             self._received_ns = max(self._received_ns, step.received_ns)
 
-    def drop(self, step: Step) -> None:
-        """Take a step out, if it is there."""
-        self._first_changed = min(self._first_changed, self._order.drop(step))
+    def drop(self, step: Step, run_id: str = "") -> None:
+        """Take a step of this run out, if it is there."""
+        self._first_changed = min(self._first_changed, self._order.drop(step, run_id))
 
     def settle(self, run: Run) -> list[Finding]:
         """All findings that stand now, in order of first appearance; the same list while nothing changed."""

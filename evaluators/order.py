@@ -60,20 +60,26 @@ class StepOrder:
         if old is not None:
             if old is step or place_of(old) == place_of(step):
                 return self._replace(known, key, step, run_id)
-            first = self.drop(step)
+            first = self._take_out(known, key)
         if self.floor is not None and place_of(step) <= self.floor:
             self.ignored += 1
             return first
         known[key] = step
         return min(first, self._insert(step, run_id))
 
-    def drop(self, step: Step) -> int:
-        """Take a step out; returns the first index that is no longer as it was (the length when it was not there)."""
-        known = self._known.get(step.trace_id)
-        old = None if known is None else known.pop(key_of(step), None)
-        if old is None:
+    def drop(self, step: Step, run_id: str) -> int:
+        """Take a step out of its run; returns the first index that is no longer as it was.
+
+        That is the length when the step was not there, or when another run that it moved to has put it in by now.
+        """
+        known, key = self._known.get(step.trace_id), key_of(step)
+        old = None if known is None else known.get(key)
+        if known is None or old is None or self.runs[self._index(old)] != run_id:
             return len(self.steps)
-        index = self._index(old)
+        return self._take_out(known, key)
+
+    def _take_out(self, known: dict[Key, Step], key: Key) -> int:
+        index = self._index(known.pop(key))
         del self.steps[index], self.runs[index]
         return index
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from trailhound.collector.assemble.lineage import Lineage
-from trailhound.model import Step
+from trailhound.model import Status, Step
 
 MODEL_KINDS = ("llm", "embedding")
 _MODEL, _USAGE, _ROLLUP = 1, 2, 4
@@ -71,8 +71,8 @@ class Accounting:
         touched.pop(step.span_id, None)
         self._decide(step)
         changed = {s.span_id: s for s in touched.values() if self._decide(s)}
-        if twins is not None:
-            for twin in [t for s in (step, *changed.values()) for t in twins.of(s)]:
+        if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
+            for twin in [t for s in (step, *touched.values()) for t in twins.of(s)]:
                 if twin.span_id not in changed and twin is not step and self._decide(twin):
                     changed[twin.span_id] = twin
         return list(changed.values())
@@ -139,7 +139,7 @@ class Accounting:
     def _is_double(self, step: Step) -> bool:
         if self._twins is None:
             return False
-        return any(_rank(other) < _rank(step) and self._stands_alone(other) for other in self._twins.of(step))
+        return any(self._stands_alone(other) for other in self._twins.better(step))
 
     # ------------------------------------------------------------ the decision
 
@@ -198,6 +198,11 @@ class Tree:
         self.accounting.joined = joined
 
 
+def is_judged(step: Step) -> bool:
+    """Rules see calls and what surrounds them, no containers (unless one stands in for calls that no span shows)."""
+    return step.counted and step.kind != "other" and (not step.container or has_usage(step))
+
+
 class Twins:
     """Finds second reports of a call by another instrumentation: siblings that nesting cannot tell."""
 
@@ -206,8 +211,13 @@ class Twins:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], dict[str, list[Step]]] = {}
+        self._read: dict[str, tuple[_Rank, Status]] = {}
+        """By span id: rank and status of a step as it was read, before its neighbours told more of it."""
 
     def add(self, step: Step) -> None:
+        if not _twin_keys(step):
+            return
+        self._read[step.span_id] = (_rank(step), step.status)
         for key in _twin_keys(step):
             group = self._groups.setdefault(key, {}).setdefault(step.instrumentation, [])
             group[:] = [s for s in group if s.span_id != step.span_id][-self._MOST :]
@@ -219,8 +229,19 @@ class Twins:
         for key in _twin_keys(step):
             for instrumentation, group in self._groups.get(key, {}).items():
                 if instrumentation != step.instrumentation:
-                    found.update((s.span_id, s) for s in group if _same_call(step, s))
+                    found.update((s.span_id, s) for s in group if self._same_call(step, s))
         return list(found.values())
+
+    def better(self, step: Step) -> list[Step]:
+        """Those of the second reports that say more of the call than `step` does."""
+        return [other for other in self.of(step) if self._read[other.span_id] < self._read[step.span_id]]
+
+    def _same_call(self, a: Step, b: Step) -> bool:
+        if a.response_id and b.response_id and a.response_id != b.response_id:
+            return False
+        if a.kind == "tool" and not {self._read[a.span_id][1], self._read[b.span_id][1]} <= {"ok", "error"}:
+            return False  # a pending call and its execution are two events
+        return a.start_ns <= b.end_ns and b.start_ns <= a.end_ns
 
 
 def _twin_keys(step: Step) -> list[tuple[object, ...]]:
@@ -234,15 +255,10 @@ def _twin_keys(step: Step) -> list[tuple[object, ...]]:
     return []
 
 
-def _same_call(a: Step, b: Step) -> bool:
-    if a.response_id and b.response_id and a.response_id != b.response_id:
-        return False
-    if a.kind == "tool" and not {a.status, b.status} <= {"ok", "error"}:
-        return False  # a pending call and its execution are two events
-    return a.start_ns <= b.end_ns and b.start_ns <= a.end_ns
+_Rank = tuple[bool, int, int, int, str]
 
 
-def _rank(step: Step) -> tuple[bool, int, int, int, str]:
+def _rank(step: Step) -> _Rank:
     """The better report of a call comes first: with usage, with more of it known, nearer to the provider (shorter)."""
     usage = step.usage
     unknown = 5 if usage is None else sum(
@@ -251,8 +267,3 @@ def _rank(step: Step) -> tuple[bool, int, int, int, str]:
     if step.tool is not None:
         unknown = (step.tool.arguments is None) + (step.tool.result is None)
     return (not has_usage(step), unknown, step.end_ns - step.start_ns, step.start_ns, step.span_id)
-
-
-def is_judged(step: Step) -> bool:
-    """Rules see calls and what surrounds them, no containers (unless one stands in for calls that no span shows)."""
-    return step.counted and step.kind != "other" and (not step.container or has_usage(step))

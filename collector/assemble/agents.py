@@ -51,13 +51,21 @@ class Agents:
             placed.moved = own
         return placed
 
-    def swap(self, old: Step, new: Step) -> None:
-        """Put a later report of a span in the place of the earlier one."""
-        if new.agent is not None:
-            self.nameless.discard(new.span_id)
-        new.scope_id, new.agent = old.scope_id, new.agent or old.agent
+    def swap(self, lineage: Lineage, old: Step, new: Step) -> Placed:
+        """Put a later report of a span, which has its place in the trace already, in the place of the earlier one."""
+        (self.nameless.add if new.agent is None else self.nameless.discard)(new.span_id)
+        new.scope_id = old.scope_id
         members = self._members.get(old.scope_id, [])
         members[:] = [new if s is old else s for s in members]
+        above = lineage.steps.get(lineage.scope_of(new))
+        if above is not None and above.kind == "agent" and above is not new:
+            self._name(new, above.agent)
+        placed = Placed()
+        if new.kind == "agent":
+            members = self._members.get(self._label(lineage, new.span_id), [])
+            own = [m for m in members if m is not new and lineage.steps.get(lineage.scope_of(m)) is new]
+            placed.named = [m for m in own if self._name(m, new.agent)]
+        return placed
 
     def own_name(self, step: Step) -> str | None:
         """The agent's name as the span itself gives it."""
@@ -82,7 +90,7 @@ class Agents:
 
     def _name(self, step: Step, name: str | None) -> bool:
         """Give a step its agent's name; True when that is new to it."""
-        if name is None or step.kind == "agent" or step.span_id not in self.nameless or step.agent == name:
+        if step.kind == "agent" or step.span_id not in self.nameless or step.agent == name:
             return False
         step.agent = name
         return True

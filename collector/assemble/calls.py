@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from trailhound.collector.assemble.facts import ToolFacts
+from trailhound.collector.assemble.failed import FailedAgents
+from trailhound.collector.assemble.known import Known, asked_at, is_transfer, made_of
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.packing import Own
 from trailhound.collector.dialects.approvals import MESSAGE
 from trailhound.model import Step, ToolCall
-
-TRANSFER = "transfer_to_"
-"""OpenAI Agents and ADK hand over by a call of the tool `transfer_to_<agent>`; its span, if any, has another name."""
 
 
 class Host(Protocol):
@@ -21,24 +20,7 @@ class Host(Protocol):
 
     def enter(self, step: Step) -> None: ...
     def leave(self, step: Step) -> None: ...
-
-
-@dataclass(slots=True)
-class _Known:
-    """What is known of one call id: the parts of one call, wherever they were read."""
-
-    asked: ToolCall | None = None
-    asked_by: Step | None = None
-    """The earliest model call that asked for it; every later one repeats it in its history."""
-    given: ToolCall | None = None
-    given_to: Step | None = None
-    """The earliest model call that was given its result."""
-    heard: ToolCall | None = None
-    heard_in: Step | None = None
-    """A log record that tells of it."""
-    spans: tuple[Step, ...] = ()
-    allowed: bool = False
-    """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
+    def show(self, step: Step) -> None: ...
 
 
 class Calls:
@@ -50,11 +32,22 @@ class Calls:
     notes what came; `settle` draws the conclusions, once for all that came together.
     """
 
-    __slots__ = ("_all", "_allowed", "_asked", "_facts", "_hand_overs", "_known", "_new", "_recorded", "synthetic")
+    __slots__ = (
+        "_all",
+        "_allowed",
+        "_asked",
+        "_facts",
+        "_failed",
+        "_hand_overs",
+        "_known",
+        "_new",
+        "_recorded",
+        "synthetic",
+    )
 
     def __init__(self) -> None:
         self.synthetic: dict[str, Step] = {}
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, Known] = {}
         self._new: set[str] = set()
         """Ids of calls that something new was said of since the last `settle`."""
         self._all = False
@@ -64,6 +57,7 @@ class Calls:
         self._facts = ToolFacts()
         self._asked: set[tuple[str, str | None]] | None = None
         """(tool, hash of the arguments) of the requests, from when somebody wants to know on."""
+        self._failed = FailedAgents()
         self._hand_overs = 0
         self._recorded = False
 
@@ -71,11 +65,6 @@ class Calls:
     def own(self) -> dict[tuple[str, str], Own]:
         """By (trace id, span id): what the spans of calls said themselves, where that was completed."""
         return self._facts.own
-
-    @property
-    def heard(self) -> bool:
-        """Whether log records told of any call."""
-        return any(known.heard is not None for known in self._known.values())
 
     def asked(self, call: ToolCall) -> bool:
         """Whether a model asked for `call`: by its id, or for the same tool with the same arguments."""
@@ -112,6 +101,8 @@ class Calls:
             self._add_span(step, step.tool, lineage, host)
         elif step.speaks_for_parent:
             self._hear_child(step, lineage, host)
+        elif step.container and self._failed.add(step):
+            self._new.update(call_id for call_id in self.synthetic if self._known[call_id].given is None)
         if kind == "handoff":
             self._hand_overs += 1
             self._all = True
@@ -126,16 +117,36 @@ class Calls:
         for call_id in new:
             self._complete(self._known[call_id], host)
         if not self._recorded or self._hand_overs or self._allowed or self.synthetic:
-            if self._all or (self._hand_overs and any(_is_transfer(self._known[call_id]) for call_id in new)):
+            if self._all or (self._hand_overs and any(is_transfer(self._known[call_id]) for call_id in new)):
                 new = sorted(call_id for call_id, known in self._known.items() if known.asked or known.spans)
             self._synthesise(new, host)
         self._all = False
 
-    def remove(self, step: Step) -> None:
-        """A later report takes the place of a tool span."""
-        known = self._known.get(step.tool.call_id) if step.tool is not None and step.tool.call_id is not None else None
-        if known is not None:
-            known.spans = tuple(s for s in known.spans if s is not step)
+    def swap(self, old: Step, new: Step) -> None:
+        """A later report is about to take the place of an earlier one: `add` follows."""
+        known = self._known.get(old.tool.call_id) if old.tool is not None and old.tool.call_id is not None else None
+        if known is not None and old.tool is not None and old.tool.call_id is not None:
+            known.spans = tuple(s for s in known.spans if s is not old)
+            self._new.add(old.tool.call_id)
+        self._facts.restore(old)
+        self._facts.drop_child(old)
+        self._failed.remove(old)
+        asked, given = ({c.call_id: c for c in calls} for calls in (new.tool_requests, new.tool_responses))
+        for call_id in [c.call_id for c in (*old.tool_requests, *old.tool_responses) if c.call_id in self._known]:
+            known = self._known[call_id]
+            self._new.add(call_id)
+            if known.asked_by is old:
+                known.asked, known.asked_by = asked.get(call_id), new if call_id in asked else None
+            if known.given_to is old:
+                known.given, known.given_to = given.get(call_id), new if call_id in given else None
+
+    def as_read(self, step: Step) -> Step:
+        """A copy of a step with the facts of its own span only."""
+        return self._facts.as_read(step)
+
+    def restore(self, step: Step) -> None:
+        """Let a step say again what its own span says, before everything is built anew."""
+        self._facts.restore(step)
 
     def hear(self, said: Step, host: Host) -> bool:
         """Take what a log record says of a call; False when no span here has that call."""
@@ -143,15 +154,16 @@ class Calls:
         if said.tool is None or call_id is None:
             return False
         known = self._of_id(call_id)
-        if known.heard is None or (said.tool.arguments is not None and known.heard.arguments is None):
-            known.heard, known.heard_in = said.tool, said
+        if known.heard is None:
+            known.heard = {}
+        known.heard[said_order(said)] = said
         self._complete(known, host)
         return bool(known.spans)
 
-    def _of_id(self, call_id: str) -> _Known:
+    def _of_id(self, call_id: str) -> Known:
         known = self._known.get(call_id)
         if known is None:
-            known = self._known[call_id] = _Known()
+            known = self._known[call_id] = Known()
         return known
 
     # ------------------------------------------------------------ spans of tools
@@ -177,7 +189,7 @@ class Calls:
             else:
                 self._new.add(parent.tool.call_id)
 
-    def _complete(self, known: _Known, host: Host) -> None:
+    def _complete(self, known: Known, host: Host) -> None:
         """Give the spans of one call everything that is known of it; only the last can have run (see `ToolFacts`)."""
         spans = known.spans
         if len(spans) == 1:
@@ -189,17 +201,22 @@ class Calls:
             )
             self._derive(span, known, host, last=not later)
 
-    def _derive(self, span: Step, known: _Known | None, host: Host, *, last: bool) -> None:
+    def _derive(self, span: Step, known: Known | None, host: Host, *, last: bool) -> None:
         asked: list[ToolCall] = []
-        result, heard_in = None, None
+        result, failed = None, None
         if known is not None:
-            asked = [call for call in (known.asked, known.heard) if call is not None]
+            heard = [known.heard[key] for key in sorted(known.heard)] if known.heard else []
+            asked = [*([known.asked] if known.asked else []), *(s.tool for s in heard if s.tool is not None)]
             result = known.given.result if known.given is not None else None
-            heard_in = known.heard_in
-        if self._facts.differ(span, asked, result, heard_in, last):
+            if result is None:
+                result = next((s.tool.result for s in heard if s.tool and s.tool.result is not None), None)
+            failed = next((s for s in heard if s.status == "error"), None)
+        if self._facts.differ(span, asked, result, failed, last):
             host.leave(span)
             self._facts.apply(span)
             host.enter(span)
+        for child in self._facts.take_told():
+            host.show(child)
 
     # ------------------------------------------------------------ messages of models
 
@@ -228,15 +245,15 @@ class Calls:
 
     # ------------------------------------------------------------ calls without a span
 
-    def _ran(self, known: _Known) -> bool:
+    def _ran(self, known: Known) -> bool:
         """Whether a call without a span is known to have run."""
         if known.spans:
             return False
         if not self._recorded or (known.allowed and known.given is not None):
             return True
-        if not self._hand_overs or not _is_transfer(known):
+        if not self._hand_overs or not is_transfer(known):
             return False
-        transfers = sorted(filter(_is_transfer, self._known.values()), key=_asked_at)
+        transfers = sorted(filter(is_transfer, self._known.values()), key=asked_at)
         return any(other is known for other in transfers[: self._hand_overs])
 
     def _synthesise(self, call_ids: list[str], host: Host) -> None:
@@ -246,39 +263,6 @@ class Calls:
             if old is not None:
                 host.leave(old)
             if known.asked is not None and self._ran(known):
-                made = self.synthetic[call_id] = self._made(call_id, known)
+                failed = self._failed.over(known.asked_by, known.asked) if known.asked_by and not known.given else None
+                made = self.synthetic[call_id] = made_of(call_id, known, failed, handed_over=self._recorded)
                 host.enter(made)
-
-    def _made(self, call_id: str, known: _Known) -> Step:
-        model, call, given = known.asked_by, known.asked, known.given
-        assert model is not None
-        assert call is not None
-        handed_over = self._recorded
-        return Step(
-            tenant=model.tenant,
-            trace_id=model.trace_id,
-            span_id=model.span_id,
-            parent_span_id=model.parent_span_id,
-            kind="tool",
-            name=call.name,
-            start_ns=model.end_ns,
-            end_ns=known.given_to.start_ns if known.given_to else model.end_ns if handed_over else 0,
-            status="ok" if given or handed_over else "open",
-            service=model.service,
-            received_ns=model.received_ns,
-            dialects=model.dialects,
-            agent=model.agent,
-            tool=ToolCall(call.name, call_id, call.arguments, given.result if given else None, call.arguments_hash),
-            synthetic=True,
-            scope_id=model.scope_id,
-        )
-
-
-def _is_transfer(known: _Known) -> bool:
-    return known.asked is not None and known.asked.name.startswith(TRANSFER)
-
-
-def _asked_at(known: _Known) -> tuple[tuple[int, int, str], int]:
-    """In the order of the model calls that asked, and of one that asked for several in the order of its message."""
-    assert known.asked_by is not None
-    return known.asked_by.order, next(i for i, call in enumerate(known.asked_by.tool_requests) if call is known.asked)

@@ -18,29 +18,42 @@ class ToolFacts:
     confirmation (ADK) and only the last can have run, unless the first says by an error or a result that it ran too.
     """
 
-    __slots__ = ("_children", "_next", "own")
+    __slots__ = ("_children", "_decisions", "_next", "_told", "own")
 
     def __init__(self) -> None:
         self.own: dict[tuple[str, str], Own] = {}
         """As read, of the spans that were changed."""
         self._children: dict[tuple[str, str], list[Step]] = {}
+        self._decisions: dict[tuple[str, str], tuple[Approval, ...]] = {}
+        """As read, of the children whose decisions turned out to be about this or that call."""
         self._next: Own | None = None
+        self._told: list[Step] = []
 
     def add_children(self, span: Step, children: Sequence[Step]) -> None:
         """Note spans below a tool's that speak for it (`Step.speaks_for_parent`)."""
         known = self._children.setdefault((span.trace_id, span.span_id), [])
-        known += [c for c in children if c not in known]
+        known += [c for c in children if not any(c is k for k in known)]
 
     def voices(self, span: Step) -> Sequence[Step]:
         """The spans below `span` that speak for it."""
         return self._children.get((span.trace_id, span.span_id), ())
 
-    def differ(self, span: Step, asked: Sequence[ToolCall], result: Any, heard: Step | None, last: bool) -> bool:
+    def drop_child(self, child: Step) -> None:
+        """A later report takes the place of a span that spoke for its parent."""
+        known = self._children.get((child.trace_id, child.parent_span_id), [])
+        known[:] = [c for c in known if c is not child]
+
+    def take_told(self) -> list[Step]:
+        """Children whose decision turned out to be about this or that call since the last time."""
+        told, self._told = self._told, []
+        return told
+
+    def differ(self, span: Step, asked: Sequence[ToolCall], result: Any, failed: Step | None, last: bool) -> bool:
         """Derive what `span` should say; True when that is not what it says. `apply` then makes it so."""
         tool, key = span.tool, (span.trace_id, span.span_id)
         assert tool is not None
         told = isinstance(tool.arguments, dict) and (tool.result is not None or result is None)
-        if told and last and heard is None and key not in self.own and key not in self._children:
+        if told and last and failed is None and key not in self.own and key not in self._children:
             return False  # by far the most: the span says it all
         now = _known(span, tool)
         own = self.own.get(key, now)
@@ -51,22 +64,48 @@ class ToolFacts:
         if not last and own.status == "ok" and own.result is None:
             derived.status = "pending"
         elif last:
-            self._hear(derived, own, result, heard)
+            self._hear(derived, own, result, failed)
             derived = _settled(span, derived)
         for child in self._children.get(key, ()):
-            _hear_child(derived, child, span)
+            _hear_child(derived, child)
+            self._tell_child(derived, child, span)
         if derived == now:
             return False
         self.own.setdefault(key, own)
         self._next = derived
         return True
 
+    def _tell_child(self, derived: Own, child: Step, span: Step) -> None:
+        """A decision in a child is one about this very call."""
+        own = self._decisions.get((child.trace_id, child.span_id), child.approvals)
+        told = tuple(_about(decision, derived, span) for decision in own)
+        if told != child.approvals:
+            self._decisions.setdefault((child.trace_id, child.span_id), child.approvals)
+            child.approvals = told
+            self._told.append(child)
+
+    def as_read(self, span: Step) -> Step:
+        """A copy of `span` as it was read."""
+        copy = replace(span, approvals=self._decisions.get((span.trace_id, span.span_id), span.approvals))
+        if span.tool is not None:
+            copy.tool = replace(span.tool)
+            if (own := self.own.get((span.trace_id, span.span_id))) is not None:
+                own.write(copy)
+        return copy
+
+    def restore(self, span: Step) -> None:
+        """Let `span` be again as it was read."""
+        own = self.own.pop((span.trace_id, span.span_id), None)
+        if own is not None and span.tool is not None:
+            own.write(span)
+        span.approvals = self._decisions.pop((span.trace_id, span.span_id), span.approvals)
+
     @staticmethod
-    def _hear(derived: Own, own: Own, result: Any, heard: Step | None) -> None:
+    def _hear(derived: Own, own: Own, result: Any, failed: Step | None) -> None:
         if derived.result is None and own.status in ("ok", "error"):
             derived.result = result
-        if heard is not None and heard.status == "error" and derived.status == "ok":
-            derived.status, derived.error = "error", heard.error
+        if failed is not None and derived.status == "ok":
+            derived.status, derived.error = "error", failed.error
 
     def apply(self, span: Step) -> None:
         """Let `span` say what `differ` derived."""
@@ -91,9 +130,8 @@ def _settled(span: Step, derived: Own) -> Own:
     return _known(trial, trial.tool)
 
 
-def _hear_child(derived: Own, child: Step, span: Step) -> None:
-    """A child span tells that the call was denied or failed; a decision in it is one about this very call."""
-    child.approvals = tuple(_about(decision, derived, span) for decision in child.approvals)
+def _hear_child(derived: Own, child: Step) -> None:
+    """A child span tells that the call was denied or failed."""
     gate = "tool-approval" not in child.dialects  # the framework's own, not what an agent's code says of one
     if gate and any(decision.decision in ("denied", "cancelled") for decision in child.approvals):
         derived.status = "denied"

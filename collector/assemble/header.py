@@ -86,7 +86,7 @@ class Header:
 
     def add(self, step: Step, agent: str | None, *, root: bool) -> None:
         """Take a step; `agent` is the name that it carries itself, not one that it inherits."""
-        order = step.order
+        order = (step.start_ns, 0, step.span_id)  # a later report of an open span takes the earlier one's place
         self._add_texts(step, order)
         if root:
             self.root.offer(order, step)
@@ -105,7 +105,7 @@ class Header:
     def _add_texts(self, step: Step, order: Order) -> None:
         said = (step.service, step.service_version, step.environment, step.session_id, step.user_id, step.task)
         before = self._said.get(said)
-        if before is None or order < before:
+        if before is None or order <= before:
             for first, text in zip(self._texts, said, strict=True):
                 first.offer(order, text)
             if len(self._said) >= MAX_SAID:

@@ -9,12 +9,14 @@ from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.header import Header
 from trailhound.collector.assemble.life import Signs
-from trailhound.collector.assemble.news import News
+from trailhound.collector.assemble.news import News, Notes
+from trailhound.collector.assemble.overheard import Hearsay
 from trailhound.collector.assemble.packable import PARTS, Packable
 from trailhound.collector.assemble.packing import pack, unpack
 from trailhound.collector.assemble.pauses import Pauses
 from trailhound.collector.assemble.totals import RunningTotals
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
+from trailhound.evaluators.order import place_of
 from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 
 _SHELL = (
@@ -46,9 +48,8 @@ class LiveRun(Packable):
         self._begin()
 
     def _begin(self) -> None:
-        self._come: dict[int, Step] = {}
-        self._gone: dict[int, Step] = {}
-        self._evidence: list[Step] = []
+        self._notes = Notes()
+        self._heard = Hearsay()
         self._clear()
 
     def _clear(self) -> None:
@@ -60,14 +61,13 @@ class LiveRun(Packable):
         self._totals = RunningTotals()
         self._judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
         self._pauses = Pauses()
+        for said in self._heard:
+            self._calls.hear(said, self)
         self.spans = self.content_bytes = 0
-
-    # ------------------------------------------------------------ packed
 
     def may_be_packed(self) -> bool:
         """Not with news that nobody took, with what log records said, or with verdicts that the index keeps up to date."""
-        news = self._come or self._gone or self._evidence
-        return not news and not self._calls.heard and not any(s.approval is not None for s in self._every())
+        return not self._notes and not self._heard and not any(s.approval is not None for s in self._every())
 
     def to_bytes(self) -> bytes:
         return pack(self._spans(), self._agents.nameless, self._calls.own)
@@ -80,7 +80,6 @@ class LiveRun(Packable):
     # ------------------------------------------------------------ steps in
 
     def add(self, step: Step) -> None:
-        """Take a step with a new span id."""
         self.add_all((step,))
 
     def add_all(self, steps: Iterable[Step]) -> None:
@@ -115,21 +114,15 @@ class LiveRun(Packable):
         tree = self._trees[step.trace_id]
         old = tree.lineage.steps[step.span_id]
         if (old.parent_span_id, old.kind) != (step.parent_span_id, step.kind):
-            self.rebuild([*(s for s in self.release() if s is not old), step])
+            self.add_all([*(s for s in self.release() if s is not old), step])
             return
         self.leave(old)
-        self._calls.remove(old)
-        self._agents.swap(old, step)
+        self._calls.swap(old, step)
         step.approval = old.approval
         tree.lineage.swap(step)
+        self._follow(self._agents.swap(tree.lineage, old, step))
         self._count(tree, step)
         self._calls.settle(self)
-
-    def rebuild(self, steps: Iterable[Step]) -> None:
-        """Start over from exactly these steps; for the rare change that undoes what was built on it."""
-        steps = list(steps)
-        self.release()
-        self.add_all(steps)
 
     def release(self) -> list[Step]:
         """Give all spans' steps back as they were read, and forget them."""
@@ -137,21 +130,31 @@ class LiveRun(Packable):
             self.leave(step)
         steps = self._spans()
         for step in steps:
+            self._calls.restore(step)
             step.counted, step.scope_id, step.approval = True, "", None
             step.agent = self._agents.own_name(step)
         self._clear()
         return steps
 
+    def as_read(self, step: Step) -> Step:
+        """A copy of a step without what its neighbours told of it."""
+        copy = self._calls.as_read(step)
+        copy.counted, copy.scope_id, copy.approval = True, "", None
+        copy.agent = self._agents.own_name(step)
+        return copy
+
     def take_out(self, trace_id: str) -> list[Step]:
         """Give the steps of one trace back, and go on without them."""
+        self._heard.drop(trace_id)
         steps = self.release()
         self.add_all(s for s in steps if s.trace_id != trace_id)
         return [s for s in steps if s.trace_id == trace_id]
 
     def hear(self, said: Step) -> bool:
         """Take what a log record says about a tool call, by its id; False when no span here has that call."""
+        self._heard.add(said)
         if said.approvals:
-            self._evidence.append(said)
+            self.show(said)
         return self._calls.hear(said, self) or bool(said.approvals)
 
     @property
@@ -161,6 +164,9 @@ class LiveRun(Packable):
     def has_agent(self, step: Step) -> bool:
         """Whether the span of the agent around a step has come."""
         return any(above.kind == "agent" for above in self._trees[step.trace_id].lineage.ancestors(step))
+
+    def show(self, step: Step) -> None:
+        self._notes.show(step)
 
     def approve(self, step: Step, verdict: ApprovalVerdict) -> bool:
         """Set what the approvals index says of a call, and let the rules look at it again; False when they knew."""
@@ -183,7 +189,7 @@ class LiveRun(Packable):
             for each in (step, *self._calls.of(step)):
                 each.agent = step.agent
                 if is_judged(each):
-                    self._come[id(each)] = each  # the session's rules follow each agent by its name
+                    self._notes.here(each)  # the session's rules follow each agent by its name
                     if self._rules.follows_agents:
                         self._judge.put(each)
 
@@ -193,7 +199,7 @@ class LiveRun(Packable):
             self.enter(other)
         self.enter(step)
         if step.approvals:
-            self._evidence.append(step)
+            self.show(step)
         root = (not step.parent_span_id or step.remote_parent) and not (step.transport and self._agents.shared)
         self._header.add(step, self._agents.own_name(step), root=root)
         self._calls.add(step, tree.lineage, self)
@@ -206,9 +212,9 @@ class LiveRun(Packable):
         self._pauses.add(step, self._every)
         if is_judged(step):
             self._judge.put(step)
-            self._come[id(step)] = step
-            if self._gone:
-                self._gone.pop(id(step), None)
+            self._notes.here(step)
+        else:
+            self._notes.no_call(step)
 
     def leave(self, step: Step, counted: bool | None = None) -> None:
         """Take a step out again, as it was counted before."""
@@ -217,25 +223,24 @@ class LiveRun(Packable):
         self._pauses.remove(step)
         if is_judged(step):
             self._judge.drop(step)
-            self._gone[id(step)] = step
-            self._come.pop(id(step), None)
+            self._notes.gone(step)
         step.counted = now
+        if not now:
+            step.approval = None
 
     # ------------------------------------------------------------ what it is
 
     def signs(self) -> Signs:
         root = self._header.last_root.value
+        # a bare model call at the top that asked for a tool: the client will go on, most likely in another trace
+        asks = root is not None and root.kind == "llm" and any(call.status == "open" for call in self._calls.of(root))
         return Signs(
-            root_ended=root is not None and root.end_ns > 0 and not self._asks(root),
+            root_ended=root is not None and root.end_ns > 0 and not asks,
             root_failed=root is not None and self._header.failed,
             paused=self._pauses.paused(root),
             last_received_ns=self._header.last_received_ns,
             full=self.full,
         )
-
-    def _asks(self, root: Step) -> bool:
-        """Whether a bare model call at the top asked for a tool: the client will go on, most likely in another trace."""
-        return root.kind == "llm" and any(call.status == "open" for call in self._calls.of(root))
 
     @property
     def session_id(self) -> str | None:
@@ -247,9 +252,7 @@ class LiveRun(Packable):
 
     def take_news(self) -> News:
         """What changed since the last call."""
-        news = News(list(self._come.values()), list(self._gone.values()), self._evidence)
-        self._come, self._gone, self._evidence = {}, {}, []
-        return news
+        return self._notes.take()
 
     def judged(self) -> list[Step]:
         """The steps that rules see."""
@@ -278,7 +281,7 @@ class LiveRun(Packable):
 
     def steps(self) -> list[Step]:
         """All steps in order, synthetic calls included."""
-        return sorted(self._every(), key=lambda s: s.order)
+        return sorted(self._every(), key=place_of)
 
     def _every(self) -> list[Step]:
         return [*self._spans(), *self._calls.synthetic.values()]
@@ -289,10 +292,6 @@ class LiveRun(Packable):
     def known(self, trace_id: str, span_id: str) -> Step | None:
         tree = self._trees.get(trace_id)
         return None if tree is None else tree.lineage.steps.get(span_id)
-
-    @property
-    def started_ns(self) -> int:
-        return self._header.started_ns
 
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""

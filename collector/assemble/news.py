@@ -1,4 +1,4 @@
-"""What changed in a run since it was looked at last."""
+"""What changed in a run since it was looked at last: for those who follow calls and decisions beyond the run."""
 
 from __future__ import annotations
 
@@ -14,3 +14,41 @@ class News:
     calls: list[Step] = field(default_factory=list)
     gone: list[Step] = field(default_factory=list)
     evidence: list[Step] = field(default_factory=list)
+
+
+class Notes:
+    """Takes notes until they are asked for; of several about one call the last counts."""
+
+    __slots__ = ("_come", "_evidence", "_gone")
+
+    def __init__(self) -> None:
+        self._come: dict[int, Step] = {}
+        self._gone: dict[int, Step] = {}
+        self._evidence: list[Step] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._come or self._gone or self._evidence)
+
+    def here(self, call: Step) -> None:
+        self._come[id(call)] = call
+        if self._gone:
+            self._gone.pop(id(call), None)
+
+    def gone(self, call: Step) -> None:
+        self._gone[id(call)] = call
+        self._come.pop(id(call), None)
+
+    def no_call(self, step: Step) -> None:
+        """The step does not count: if it was noted as a call, before that was known, it is gone."""
+        if id(step) in self._come:
+            self.gone(step)
+
+    def show(self, step: Step) -> None:
+        """The step shows a decision."""
+        self._evidence.append(step)
+
+    def take(self) -> News:
+        """What was noted since the last call."""
+        news = News(list(self._come.values()), list(self._gone.values()), self._evidence)
+        self._come, self._gone, self._evidence = {}, {}, []
+        return news

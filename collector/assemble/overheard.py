@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Any
@@ -19,29 +20,66 @@ _STEP_FIELDS = frozenset(f.name for f in fields(Step))
 assert _STEP_FIELDS.issuperset((*_FIRST, *_LAST, *_JOINED))
 
 
+Key = tuple[int, str, str]
+
+
+def said_order(said: Step) -> Key:
+    """Sorts what log records say by time, and tells a record from a sender's retry of it, which came at another time."""
+    return (said.start_ns, said.name, repr(replace(said, received_ns=0)))
+
+
+class Hearsay:
+    """What log records say of tool calls by their ids; each once, by trace."""
+
+    __slots__ = ("_said",)
+
+    def __init__(self) -> None:
+        self._said: dict[str, dict[Key, Step]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._said)
+
+    def __iter__(self) -> Iterator[Step]:
+        return (said for known in self._said.values() for said in known.values())
+
+    def add(self, said: Step) -> None:
+        self._said.setdefault(said.trace_id, {})[said_order(said)] = said
+
+    def drop(self, trace_id: str) -> None:
+        self._said.pop(trace_id, None)
+
+
 class Overheard:
     """Log records by the span they belong to, and those spans' steps as they were read."""
 
     def __init__(self) -> None:
-        self._said: dict[str, list[Step]] = {}
+        self._said: dict[str, dict[Key, Step]] = {}
         self._bases: dict[str, Step] = {}
 
     def add(self, said: Step) -> bool:
-        """Take what one record says; False when it was known already (a sender's retry)."""
-        known = self._said.setdefault(said.span_id, [])
-        if said in known:
+        """Take what one record says; False when it was known already."""
+        known, key = self._said.setdefault(said.span_id, {}), said_order(said)
+        if key in known:
             return False
-        known.append(said)
-        known.sort(key=lambda s: (s.start_ns, s.name))
+        known[key] = said
         return True
 
+    def of_calls(self) -> Iterator[Step]:
+        """What was said about tool calls by their ids, whatever span it was said under."""
+        for known in self._said.values():
+            yield from (s for s in known.values() if s.tool is not None and s.tool.call_id is not None)
+
     def complete(self, step: Step) -> Step:
-        """`step` with everything that was said about its span; `step` itself when nothing was."""
+        """`step`, as it was read, with everything that was said about its span; `step` itself when nothing was."""
         said = self._said.get(step.span_id)
         if not said:
             return step
         base = self._bases.setdefault(step.span_id, step)
-        return _merged(base, said)
+        return _merged(base, [said[key] for key in sorted(said)])
+
+    def base(self, span_id: str) -> Step | None:
+        """The step of a span as it was read, if anything was said about it."""
+        return self._bases.get(span_id)
 
     def renew(self, step: Step) -> Step:
         """As `complete`, for a later report of the span."""

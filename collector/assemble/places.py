@@ -41,26 +41,39 @@ class Places:
         """Take steps of one trace with new span ids, in any order; cheapest when parents come before their children."""
         trace = self._traces[steps[0].tenant, steps[0].trace_id]
         before = trace.identity
+        steps = trace.complete(steps)
+        affected = self._stitcher.learn(
+            trace.key, steps
+        )  # before their neighbours tell more: joins are made of records
         changed = trace.add(steps)
-        affected = self._stitcher.learn(trace.key, steps)
-        if trace.identity != before:
-            affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
-        return changed + self._regroup(affected) if affected else changed
+        return changed + self._settle(trace, before, affected)
+
+    def outdoes(self, step: Step) -> bool:
+        """Whether a report of a known span takes the place of the one before."""
+        return self._traces[step.tenant, step.trace_id].outdoes(step)
 
     def replace(self, step: Step) -> list[LiveRun]:
         """Take a later report of a known span."""
-        changed = self._traces[step.tenant, step.trace_id].replace(step)
-        return changed + self._regroup(self._stitcher.learn((step.tenant, step.trace_id), [step]))
+        trace = self._traces[step.tenant, step.trace_id]
+        before = trace.identity
+        return trace.replace(step) + self._settle(trace, before, self._learn_again(step))
 
     def hear(self, said: Step) -> list[LiveRun]:
         """Take what a log record says of a span."""
-        changed = self.open(said.tenant, said.trace_id).hear(said)
-        known = self.known(said)
-        return (
-            changed
-            if known is None
-            else changed + self._regroup(self._stitcher.learn((said.tenant, said.trace_id), [known[1]]))
-        )
+        trace = self.open(said.tenant, said.trace_id)
+        before = trace.identity
+        return trace.hear(said) + self._settle(trace, before, self._learn_again(said))
+
+    def _learn_again(self, place: Step) -> set[TraceKey]:
+        """The span of `place`, if it is known, says more than it did."""
+        known = self.known(place)
+        key = (place.tenant, place.trace_id)
+        return set() if known is None else self._stitcher.learn(key, [known[0].as_read(known[1])])
+
+    def _settle(self, trace: TraceRuns, before: tuple[int, int, int], affected: set[TraceKey]) -> list[LiveRun]:
+        if trace.identity != before:
+            affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
+        return self._regroup(affected) if affected else []
 
     def _regroup(self, affected: set[TraceKey]) -> list[LiveRun]:
         """Let the traces that are joined share the home of the one that starts first."""

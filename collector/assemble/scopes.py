@@ -27,22 +27,24 @@ class WiderScopes:
         """By (tenant, trajectory id)."""
         self._first: dict[ScopeKey, LiveRun] = {}
         """The only run of each scope that has one and no judge."""
-        self._members: dict[ScopeKey, set[str]] = {}
-        """Trajectory ids of the runs of each scope that has a judge."""
-        self._changed: dict[ScopeKey, Run] = {}
+        self._members: dict[ScopeKey, dict[str, Run]] = {}
+        """The runs of each scope that has a judge, by trajectory id."""
+        self._changed: dict[ScopeKey, Run | None] = {}
+        """With the run that changed last; None when a run left."""
 
     def settle(self, run: LiveRun, news: News) -> None:
         """Pass on what changed in a run since it was settled last."""
         place = (run.run.tenant, run.run.trajectory_id)
         for scope in self._judged:
             key = _key_of(scope, run.run)
+            known = self._of_run[scope].get(place)
+            if known is not None and known != key:  # known better now, or the part that knew it went to another run
+                del self._of_run[scope][place]
+                self._leave(run, known, news)
             if key is None:
                 continue
-            known = self._of_run[scope].get(place)
             if known != key:
                 self._of_run[scope][place] = key
-                if known is not None:
-                    self._leave(run, known, news)
                 self._enter(run, scope, key)
             elif key in self._judges:
                 self._pass_on(run, self._judges[key], news)
@@ -52,7 +54,7 @@ class WiderScopes:
     @staticmethod
     def _pass_on(run: LiveRun, judge: ScopeJudge, news: News) -> None:
         for step in news.gone:
-            judge.drop(step)
+            judge.drop(step, run.run.trajectory_id)
         for step in news.calls:
             judge.put(step, run.run.trajectory_id)
 
@@ -65,25 +67,26 @@ class WiderScopes:
                 return
             del self._first[key]
             judge = self._judges[key] = ScopeJudge(self._rules, scope, key[1], key[0])
-            self._members[key] = set()
+            self._members[key] = {}
             if first is not run:
                 self._add(first, key, judge)
         self._add(run, key, judge)
 
     def _add(self, run: LiveRun, key: ScopeKey, judge: ScopeJudge) -> None:
-        self._members[key].add(run.run.trajectory_id)
+        self._members[key][run.run.trajectory_id] = run.run
         for step in run.judged():
             judge.put(step, run.run.trajectory_id)
 
     def _leave(self, run: LiveRun, key: ScopeKey, news: News) -> None:
         judge = self._judges.get(key)
         if judge is None:
-            self._first.pop(key, None)
+            if self._first.get(key) is run:
+                del self._first[key]
             return
         for step in (*news.gone, *run.judged()):
-            judge.drop(step)
-        self._members[key].discard(run.run.trajectory_id)
-        self._changed[key] = run.run
+            judge.drop(step, run.run.trajectory_id)
+        self._members[key].pop(run.run.trajectory_id, None)
+        self._changed.setdefault(key, None)
 
     def forget(self, run: LiveRun) -> None:
         """The run leaves memory; a session goes with its last run, an agent's windows stay."""
@@ -93,21 +96,28 @@ class WiderScopes:
                 continue
             members = self._members.get(key)
             if members is None:
-                self._first.pop(key, None)
+                if self._first.get(key) is run:
+                    del self._first[key]
                 continue
-            members.discard(run.run.trajectory_id)
+            members.pop(run.run.trajectory_id, None)
             if scope == "session" and not members:
                 del self._judges[key], self._members[key]
                 self._findings.pop(key, None)
 
     def take_findings(self) -> list[tuple[ScopeKey, list[Finding]]]:
         """Findings of the scopes that changed since the last call."""
-        for key, run in self._changed.items():
+        for key, last in self._changed.items():
             if key in self._judges:
-                self._findings[key] = self._judges[key].settle(run)
+                run = self._speaker(key) if last is None or self._judges[key].scope == "session" else last
+                self._findings[key] = self._judges[key].settle(run) if run is not None else []
         changed = [(key, self._findings.get(key, [])) for key in self._changed]
         self._changed = {}
         return changed
+
+    def _speaker(self, key: ScopeKey) -> Run | None:
+        """The run that names a session's service and agent: the first one."""
+        runs = self._members.get(key, {}).values()
+        return min(runs, key=lambda run: (run.started_ns, run.trajectory_id), default=None)
 
     def findings(self) -> list[Finding]:
         """Findings of all scopes in memory."""

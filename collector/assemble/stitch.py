@@ -77,6 +77,8 @@ class _Local:
         if known == 0:
             return False
         parts = (known or 0) | part
+        if parts & _RAN:
+            parts &= ~_PAUSED  # it waited and ran here, or a log record told later that it ran
         self.parts[key] = 0 if parts & _ASKED and parts & (_RAN | _GIVEN) else parts
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
@@ -57,7 +58,7 @@ class TraceRuns:
 
     @property
     def divided(self) -> bool:
-        return bool(self._parts)
+        return bool(self._parts) and self._must_divide
 
     def known(self, span_id: str) -> tuple[LiveRun, Step] | None:
         for run in self.runs:
@@ -77,29 +78,48 @@ class TraceRuns:
             changed = [run for run in self.runs if run.hear(said)]
         known = self.known(said.span_id)
         if known is not None:
-            known[0].replace(self._overheard.complete(known[1]))
-            changed.append(known[0])
+            run, step = known
+            changed += self._renew(run, self._overheard.complete(run.as_read(step)))
         return changed or [self.main]
+
+    def outdoes(self, step: Step) -> bool:
+        """Whether a report of a known span takes the place of the one before: it ends later, or says more."""
+        known = self.known(step.span_id)
+        assert known is not None
+        run, before = known
+        if step.end_ns != before.end_ns:
+            return step.end_ns > before.end_ns
+        as_read = self._overheard.base(step.span_id) if self._overheard is not None else None
+        return detail(step) > detail(as_read or run.as_read(before))
 
     def replace(self, step: Step) -> list[LiveRun]:
         """Take a later report of a known span; returns the runs that changed."""
         known = self.known(step.span_id)
         assert known is not None
-        known[0].replace(step if self._overheard is None else self._overheard.renew(step))
-        return [known[0]]
+        return self._renew(known[0], step if self._overheard is None else self._overheard.renew(step))
+
+    def _renew(self, run: LiveRun, step: Step) -> list[LiveRun]:
+        before = run.known(self.trace_id, step.span_id)
+        run.replace(step)
+        if before is not None and _belongs(before) != _belongs(step):
+            self._note_anew()
+        return self._divide(self._take_out()) if self._must_divide or self._parts else [run]
+
+    def complete(self, steps: list[Step]) -> list[Step]:
+        """New spans' steps with what log records said about them before they came."""
+        return steps if self._overheard is None else [self._overheard.complete(step) for step in steps]
 
     def add(self, steps: list[Step]) -> list[LiveRun]:
-        """Take new spans' steps; returns the runs that changed."""
-        if self._overheard is not None:
-            steps = [self._overheard.complete(step) for step in steps]
+        """Take new spans' steps, as `complete` gave them; returns the runs that changed."""
         for step in steps:
             self._note(step)
-        if len(self._sessions) < 2 or self._roots < 2:
+        if not self._must_divide and not self._parts:
             self.main.add_all(steps)
             return [self.main]
-        return self._divide([*(s for run in self.runs for s in run.take_out(self.trace_id)), *steps])
+        return self._divide([*self._take_out(), *steps])
 
     def _note(self, step: Step) -> None:
+        """Keep what decides where the trace's spans go."""
         if not self.start_ns or step.start_ns < self.start_ns:
             self.start_ns = step.start_ns
         if step.session_id is not None:
@@ -109,6 +129,20 @@ class TraceRuns:
         if not step.parent_span_id or step.remote_parent:
             self._roots += 1
 
+    def _note_anew(self) -> None:
+        """A later report of a span names another session, user or parent: what the earlier one named may be nobody's."""
+        self._sessions, self._users, self._roots = _Names(), _Names(), 0
+        for step in (step for run in self.runs for step in run.steps()):
+            if step.trace_id == self.trace_id and not step.synthetic:
+                self._note(step)
+
+    @property
+    def _must_divide(self) -> bool:
+        return len(self._sessions) > 1 and self._roots > 1
+
+    def _take_out(self) -> list[Step]:
+        return [step for run in self.runs for step in run.take_out(self.trace_id)]
+
     def move(self, run: LiveRun) -> list[LiveRun]:
         """Let all spans of the trace go to `run` from now on; returns the runs that changed."""
         if run is self.main or self.divided:
@@ -117,16 +151,25 @@ class TraceRuns:
         run.first_segment = min(run.first_segment, left.first_segment)
         run.add_all(left.take_out(self.trace_id))
         self.main = run
+        self._repeat([run])
         return [left, run]
+
+    def _repeat(self, runs: list[LiveRun]) -> None:
+        """Tell runs that spans of this trace went to what log records say of their calls."""
+        for said in self._overheard.of_calls() if self._overheard is not None else ():
+            for run in runs:
+                run.hear(said)
 
     def _divide(self, steps: list[Step]) -> list[LiveRun]:
         """Distribute all steps anew; the run that starts first keeps the trace's own id."""
         changed = [*self.runs, self.home]
         self.main = self.home
-        for number, (session, members) in enumerate(divide(steps)):
+        groups = divide(steps) if self._must_divide else [(None, steps)]
+        for number, (session, members) in enumerate(groups):
             run = self.home if number == 0 else self._part(session or "")
             run.add_all(members)
             changed.append(run)
+        self._repeat(self.runs)
         return list({id(run): run for run in changed}.values())
 
     def _part(self, session: str) -> LiveRun:
@@ -161,6 +204,16 @@ class _Names:
 
 def _differ(ours: _Names, theirs: _Names) -> bool:
     return bool(len(ours) and len(theirs) and not ours.all() & theirs.all())
+
+
+def _belongs(step: Step) -> tuple[str | None, str | None, bool]:
+    return (step.session_id, step.user_id, bool(step.parent_span_id) and not step.remote_parent)
+
+
+def detail(step: Step) -> tuple[int, str]:
+    """Puts reports of a span that end at the same time in an order: the one that says more comes last."""
+    said = repr(replace(step, received_ns=0, size=0)).replace("None", "")
+    return (len(said), said)
 
 
 def together(stitcher: Stitcher, traces: Mapping[TraceKey, TraceRuns], start: TraceKey) -> list[TraceRuns]:

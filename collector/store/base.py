@@ -114,8 +114,8 @@ class Store(Protocol):
         """Store the spans of one journal segment: all of them, whatever was stored under this token before.
 
         The same token must always come with the same spans in the same order. A span that the store refuses becomes
-        a dead letter and the others are stored. Of several rows of one span the first that has ended is shown,
-        before that the last one received.
+        a dead letter and the others are stored. Of several rows of one span the one that ends last is shown,
+        before any has ended the last one received.
         """
         ...
 

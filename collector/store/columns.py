@@ -95,8 +95,8 @@ EXPRESSIONS: dict[str, str] = {
     "Tenant": "tenant",
     "ReceivedAt": _time("received_unix_nano"),
     "Segment": "{token:String}",
-    # the first report with an end beats every later one, and any report with an end beats those without (see memory.rank)
-    "Version": f"if({_END} > 0, {2**64 - 1} - received_unix_nano, received_unix_nano)",
+    # the report that ends last counts, and any report with an end beats those without (see memory.rank)
+    "Version": f"if({_END} > 0, {2**63} + least({_END}, {MAX_TIME_NS}), received_unix_nano)",
     "Flags": "bitAnd(flags, 1023)",
     "Dropped": "dropped",
     "StartClamped": f"if({_START} > {MAX_TIME_NS}, {_START}, 0)",

@@ -131,9 +131,8 @@ class MemoryStore:
 
 
 def rank(span: Span) -> tuple[bool, int]:
-    """Of two reports of a span the one with the higher rank counts: the first ended, else the last received."""
-    ended = span.end_ns > 0
-    return (ended, -span.received_ns if ended else span.received_ns)
+    """Of two reports of a span the one with the higher rank counts: the one that ends last, else the last received."""
+    return (span.end_ns > 0, span.end_ns or span.received_ns)
 
 
 def _page(items: Iterable[tuple[int, str, _Item]], listing: Listing) -> list[_Item]:

@@ -151,7 +151,7 @@ def test_steps_that_change_or_go_leave_no_trace(scope: Scope, data: st.DataObjec
     for step in data.draw(st.permutations(steps)):
         judge.put(step, run_of(step))
     for step in gone:
-        judge.drop(step)
+        judge.drop(step, run_of(step))
     assert judge.settle(header("completed")) == in_order([s for s in steps if s not in gone], scope, "completed")
 
 

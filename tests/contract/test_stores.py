@@ -49,11 +49,11 @@ def test_one_span_under_two_tokens_is_stored_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_the_first_report_that_has_ended_is_shown(store: Store, order: tuple[int, ...]) -> None:
+def test_the_report_that_ends_last_is_shown(store: Store, order: tuple[int, ...]) -> None:
     reports = [
-        row(name="open", end_ns=0, received_ns=NOW),
-        row(name="ended", received_ns=NOW + 1),
-        row(name="said again", received_ns=NOW + 2),
+        row(name="ended", end_ns=NOW + 8, received_ns=NOW),
+        row(name="ends sooner", end_ns=NOW + 7, received_ns=NOW + 1),
+        row(name="open", end_ns=0, received_ns=NOW + 9),
     ]
     for token in order:
         store.insert_segment(str(token), [reports[token]])

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS otel_traces
     Tenant String CODEC(ZSTD(1)),
     ReceivedAt DateTime64(9) CODEC(Delta(8), ZSTD(1)),
     Segment String COMMENT 'token of the insert that wrote the row' CODEC(ZSTD(1)),
-    Version UInt64 COMMENT 'of the rows of one span the highest counts: the first that ended, else the last received' CODEC(ZSTD(1)),
+    Version UInt64 COMMENT 'of the rows of one span the highest counts: the one that ends last, else the last received' CODEC(ZSTD(1)),
     Flags UInt32 CODEC(ZSTD(1)),
     Dropped UInt32 COMMENT 'attributes, events and links that are missing' CODEC(ZSTD(1)),
     StartClamped UInt64 COMMENT 'start as received where a DateTime64 cannot hold it, else 0' CODEC(ZSTD(1)),

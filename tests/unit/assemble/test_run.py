@@ -258,7 +258,7 @@ def test_any_forest_comes_out_the_same_in_any_order(steps: list[Step], random: A
 
 def test_totals_can_be_taken_back_exactly() -> None:
     run = assembled(NESTED)
-    run.rebuild([])
+    run.release()
     run.settle()
     assert run.run.totals.input_tokens == 0
     assert run.run.totals.llm_calls == 0

@@ -1,0 +1,65 @@
+"""What is known of one tool call by its id, and the step of a call that has no span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trailhound.collector.assemble.overheard import Key
+from trailhound.model import Step, ToolCall
+
+TRANSFER = "transfer_to_"
+"""OpenAI Agents and ADK hand over by a call of the tool `transfer_to_<agent>`; its span, if any, has another name."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of one call id: the parts of one call, wherever they were read."""
+
+    asked: ToolCall | None = None
+    asked_by: Step | None = None
+    """The earliest model call that asked for it; every later one repeats it in its history."""
+    given: ToolCall | None = None
+    given_to: Step | None = None
+    """The earliest model call that was given its result."""
+    heard: dict[Key, Step] | None = None
+    """What log records tell of it."""
+    spans: tuple[Step, ...] = ()
+    allowed: bool = False
+    """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
+
+
+def made_of(call_id: str, known: Known, failed: Step | None, *, handed_over: bool) -> Step:
+    """The step of a call without a span; `failed` is the agent that failed while it was running."""
+    model, call, given = known.asked_by, known.asked, known.given
+    assert model is not None
+    assert call is not None
+    ended = known.given_to.start_ns if known.given_to else failed.end_ns if failed else 0
+    return Step(
+        tenant=model.tenant,
+        trace_id=model.trace_id,
+        span_id=model.span_id,
+        parent_span_id=model.parent_span_id,
+        kind="tool",
+        name=call.name,
+        start_ns=model.end_ns,
+        end_ns=ended or (model.end_ns if handed_over else 0),
+        status="error" if failed else "ok" if given or handed_over else "open",
+        service=model.service,
+        received_ns=model.received_ns,
+        dialects=model.dialects,
+        agent=model.agent,
+        tool=ToolCall(call.name, call_id, call.arguments, given.result if given else None, call.arguments_hash),
+        error=failed.error if failed else None,
+        synthetic=True,
+        scope_id=model.scope_id,
+    )
+
+
+def is_transfer(known: Known) -> bool:
+    return known.asked is not None and known.asked.name.startswith(TRANSFER)
+
+
+def asked_at(known: Known) -> tuple[tuple[int, int, str], int]:
+    """In the order of the model calls that asked, and of one that asked for several in the order of its message."""
+    assert known.asked_by is not None
+    return known.asked_by.order, next(i for i, call in enumerate(known.asked_by.tool_requests) if call is known.asked)
