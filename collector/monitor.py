@@ -13,6 +13,7 @@ from trailhound.collector.api.server import ApiServer
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.deciding import Deciding
 from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import Cursor, JournalReader, load_cursor
 from trailhound.collector.kept_approvals import KeptApprovals
@@ -117,6 +118,7 @@ class Monitor:
             self._tally,
             self._metrics,
             alerting=self._alerting,
+            deciding=Deciding(self._run_dir / "receiver.http", self._clock),
             receiver_metrics=self._run_dir / "receiver.prom",
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from trailhound.collector.alerting import Alerting
 from trailhound.collector.api.query import MAX_NS, ListQuery, Place
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.deciding import Deciding
 from trailhound.collector.exposing import Exposed, expose
 from trailhound.collector.pump import Pump
 from trailhound.collector.reading import Reading
@@ -38,10 +39,12 @@ class Shown:
         metrics: Metrics,
         *,
         alerting: Alerting,
+        deciding: Deciding,
         receiver_metrics: Path,
     ) -> None:
         self._reading, self._watch, self._turn, self._pump, self._storing = reading, watch, turn, pump, storing
         self._tally, self._metrics, self._alerting = tally, metrics, alerting
+        self._deciding = deciding
         self._receiver_metrics = receiver_metrics
         self._scraping = threading.Lock()
 
@@ -111,6 +114,9 @@ class Shown:
     def alert(self, alert_id: str) -> Document | None:
         found = self._alerting.alerts({"alert_id": alert_id}, 0, MAX_NS, None, 1)
         return alert_document(found[0]) if found else None
+
+    def approve(self, told: Mapping[str, object]) -> Document:
+        return self._deciding.record(told)
 
     def silences(self) -> list[Document]:
         return self._alerting.silences()

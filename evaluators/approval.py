@@ -28,11 +28,13 @@ class ApprovalRule(Evaluator[RuleSettings, Awaiting]):
 
     Judges the tools that the configuration declares `risk: high` (and not `approval: none`), and of their calls those
     for which `when` holds; a `when` that cannot be computed counts as true, and the finding says so. One finding per
-    call, with the verdict in `details.verdict`. An approval counts only if it was given before the call, for the same
-    arguments, by an actor and a service that the configuration trusts. `unknown` is said where the agent's framework
-    does not record approvals, or records them only with content that was not captured: set `approvals.complete` when
-    every approval reaches Trailhound, and such calls are `missing`. Approval evidence that arrives later takes the
-    finding back. A call that was refused and did not run is no finding.
+    call, with the verdict in `details.verdict` and the decision, or why it does not count, in
+    `details.approval_evidence`. An approval counts only if it was given before the call, for the same arguments, by an
+    actor and a service that the configuration trusts, and once unless its scope is wider. `unknown` is said where the
+    agent's framework does not record approvals, or records them only with content that was not captured: set
+    `approvals.complete` when every approval reaches Trailhound, and such calls are `missing`. For `approvals.hold` after
+    the call the finding is `pending`, as evidence may travel separately; evidence that arrives later takes it back. A
+    call that was refused and did not run is no finding. See the page on approvals.
     """
 
     rule = "approval"

@@ -61,6 +61,16 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         **_object(rules=_NAMES, services=_NAMES, agents=_NAMES, tenants=_NAMES, since=_TIME, until=_TIME, reason=_STRING),
         "required": ["until"],
     },
+    "Approval": {
+        **_object(
+            decision={"enum": ["approved", "denied", "edited", "expired", "cancelled", "requested"]},
+            tool=_STRING, call_id=_STRING, arguments={}, arguments_sha256={"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
+            session_id=_STRING, trace_id={"type": "string", "pattern": "^[0-9a-fA-F]{32}$"},
+            actor_type={"enum": ["human", "policy", "hook", "model", "unknown"], "default": "human"}, actor_id=_STRING,
+            scope={"enum": ["once", "session", "always"], "default": "once"}, reason=_STRING, service=_STRING, decided_at=_TIME,
+        ),
+        "required": ["decision"],
+    },
     "Problem": _object(type=_STRING, title=_STRING, status={"type": "integer"}, detail=_STRING),
 }  # fmt: skip
 

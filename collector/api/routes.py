@@ -60,6 +60,7 @@ class Handlers:
             Route(f"{v1}/findings", self.findings, "Findings, newest first", FINDING_FILTERS, "Finding"),
             Route(f"{v1}/findings/{{id}}", self.finding, "One finding", answer="Finding"),
             Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", SESSION_FILTERS, "Session"),
+            Route(f"{v1}/approvals", self.approve, "Record a decision about a tool call; answered when it is on disk", answer="Approval", method="post", takes="Approval"),
             Route(f"{v1}/alerts", self.alerts, "Alerts, newest first", ALERT_FILTERS, "Alert"),
             Route(f"{v1}/alerts/{{id}}", self.alert, "One alert", answer="Alert"),
             Route(f"{v1}/silences", self.silences, "What is not told, now or later", answer="Silences"),
@@ -124,6 +125,10 @@ class Handlers:
     async def silence(self, request: web.Request) -> web.Response:
         wanted = await body_of(request)
         return _json(await self._ask(lambda: self._view.silence(wanted)), status=201)
+
+    async def approve(self, request: web.Request) -> web.Response:
+        told = await body_of(request)
+        return _json(await self._ask(lambda: self._view.approve(told)), status=201)
 
     async def unsilence(self, request: web.Request) -> web.Response:
         check_origin(request)

@@ -54,6 +54,10 @@ class View(Protocol):
 
     def alert(self, alert_id: str) -> Document | None: ...
 
+    def approve(self, told: Mapping[str, object]) -> Document:
+        """Record a decision about a tool call; returns when it is durable. Raises Invalid for one that names no call."""
+        ...
+
     def silences(self) -> list[Document]:
         """Those that hold now or later."""
         ...

@@ -97,6 +97,7 @@ class Receiver:
                 "http": str(await http.start(addresses["http"], "receive.http")),
             }
             exposition.write(service)
+            exposition.announce(taken["http"])
             ready.set_result(taken)
             await self._until_stopped(service, exposition, journal)
         finally:
@@ -123,6 +124,13 @@ class _Exposition:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = directory / "receiver.prom"
         self._metrics = metrics
+
+    def announce(self, http: str) -> None:
+        """Tell the monitor where to bring decisions that the API was told of. Raises Invalid for a full disk."""
+        try:
+            self._path.with_name("receiver.http").write_text(http, "ascii")
+        except OSError as error:
+            raise Invalid(f"{self._path.parent} cannot be written: {error.strerror}", reason="data_dir") from None
 
     def write(self, service: Service) -> None:
         """Replaces the file as a whole. A full disk is no reason to stop: it is logged, and the file is old."""

@@ -12,6 +12,7 @@ RANK = {"core": 0, "evaluators": 1, "collector": 2, "alerts": 2, "wiring": 3}
 CORE = {
     "address",
     "alert_settings",
+    "approving",
     "canonical",
     "clock",
     "config",
