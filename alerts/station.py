@@ -17,6 +17,7 @@ from trailhound.alerts.exposition import Exposition
 from trailhound.alerts.ledger import Ledger
 from trailhound.alerts.life import Policy
 from trailhound.alerts.pager import Pager
+from trailhound.alerts.verdicts import VerdictEvents
 from trailhound.canonical import stable_id
 from trailhound.clock import Clock
 from trailhound.config import Config, explain
@@ -60,6 +61,7 @@ class Station:
             channel.name: Delivery(channel, self._ledger, self._pager.standing_for, clock, metrics)
             for channel in channels
         }
+        self._verdicts = VerdictEvents(config.verdicts, metrics) if config.verdicts.endpoint is not None else None
         self._told: list[Finding] = []
         self._wake, self._stop = threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
@@ -86,6 +88,8 @@ class Station:
 
     def findings(self, findings: Sequence[Finding]) -> None:
         self._exposition.findings(findings)
+        if self._verdicts is not None and not self.muted:
+            self._verdicts.take(findings)
         self._told += findings
 
     def settle(self, now_ns: int) -> None:
@@ -111,6 +115,8 @@ class Station:
     # ------------------------------------------------------------ threads
 
     def start(self) -> None:
+        if self._verdicts is not None:
+            self._verdicts.start()
         self._spawn("alerts", self._run)
         for name, delivery in self._deliveries.items():
             self._spawn(f"alerts-{name}", delivery.run)
@@ -124,6 +130,8 @@ class Station:
         """Does not wait for a channel that hangs: what it did not take waits in the outbox."""
         self._stop.set()
         self._wake.set()
+        if self._verdicts is not None:
+            self._verdicts.stop()
         for delivery in self._deliveries.values():
             delivery.stop()
         for thread in self._threads:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from trailhound.alert_settings import Alerts
 from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
-from trailhound.judgement import Evaluators, Suppression
+from trailhound.judgement import Evaluators, Suppression, Verdicts
 from trailhound.notation import Duration, Size, listed, parse_duration, parse_size
 from trailhound.section import Section
 
@@ -197,6 +197,7 @@ class Config(Section):
         {}, description="settings of each rule by its id; `trailhound rules` lists them"
     )
     evaluators: Evaluators = Evaluators()
+    verdicts: Verdicts = Verdicts()
     suppress: list[Suppression] = Field([], description="findings that shall not alert for a while")
     approvals: Approvals = Approvals()
     contracts: list[TaskContract] = Field([], description="what the runs of an agent or task must do; first match wins")

@@ -1,12 +1,12 @@
-"""Settings of the judgement as a whole: evaluators of your own, and findings that are not to alert for a while."""
+"""Settings of the judgement as a whole: evaluators of your own, findings that shall not alert, verdicts for others."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SecretStr
 
 from trailhound.notation import Duration
 from trailhound.section import Section
@@ -32,6 +32,20 @@ class Evaluators(Section):
     step_budget: Duration = Field(
         0.1, gt=0, description="time one of them may take for a step; one that keeps overrunning is switched off"
     )
+
+
+class Verdicts(Section):
+    """Findings as OpenTelemetry events `gen_ai.evaluation.result`, for any backend. Needs the extra `verdicts`."""
+
+    endpoint: str | None = Field(
+        None, description="where they go: `http://host:4318/v1/logs`, or `http://host:4317` for gRPC; none: nowhere"
+    )
+    protocol: Literal["http", "grpc"] = Field("http", description="OTLP over HTTP (protobuf) or over gRPC")
+    headers: dict[str, SecretStr] = Field(
+        {}, description="headers of each request; a secret as `env:NAME` or `file:PATH`"
+    )
+    queue: int = Field(10_000, ge=1, description="events that wait at most; what is above is counted and let go")
+    timeout: Duration = Field(10.0, gt=0, description="time after which a request has failed, its retries included")
 
 
 class Suppression(Section):

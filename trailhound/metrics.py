@@ -82,6 +82,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_build_info", "gauge", "1, with the version as a label", ("version",)),
     # what it watches
     Spec("agent_trajectories_total", "counter", "Runs closed, by how they ended", ("service", "agent", "status")),
+    Spec("trailhound_verdicts_total", "counter", "Findings as events for other backends: sent, failed (not taken by the endpoint) or dropped (the queue was full)", ("outcome",)),
     Spec("agent_findings_suppressed_total", "counter", "Findings that were kept from alerting by `suppress` in the configuration", ("service", "agent", "rule")),
     Spec("agent_findings_total", "counter", "Findings raised", ("service", "agent", "rule", "severity")),
     Spec("agent_tool_calls_total", "counter", "Executed tool calls", ("service", "agent", "tool", "status")),
