@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import ipaddress
 from collections.abc import Iterable
 
 from aiohttp import web
@@ -53,13 +54,23 @@ def host_name(header: str) -> str:
     return (name if name and port.isdigit() else header).lower()
 
 
-def guard(hosts: Iterable[str]) -> Middleware:
-    """The middleware around every route, also around those that do not exist."""
+def is_number(name: str) -> bool:
+    """Whether a host name is an IP address: nobody can rebind one, and Prometheus scrapes containers by theirs."""
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def guard(hosts: Iterable[str], *, numbers: bool = False) -> Middleware:
+    """The middleware around every route, also around those that do not exist; `numbers` lets any IP address pass."""
     allowed = frozenset(hosts)
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if host_name(request.headers.get("Host", "")) not in allowed:
+        name = host_name(request.headers.get("Host", ""))
+        if name not in allowed and not (numbers and is_number(name)):
             response: web.StreamResponse = Problem(421, "this host name is not served here; see api.hosts").response()
         else:
             response = await _answered(request, handler)
