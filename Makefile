@@ -23,6 +23,7 @@ check: setup  ## lint, types, docs and house rules
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	MYPYPATH=examples/returns_desk $(BIN)/mypy examples/returns_desk/serve.py examples/returns_desk/as_command.py examples/returns_desk/conftest.py
+	MYPYPATH=deploy/grafana $(BIN)/mypy deploy/grafana/build.py
 	MYPYPATH=docs $(BIN)/mypy docs/generate.py deploy/demo/demo.py .ci/wheel_check.py
 	$(BIN)/python -m pytest -q tests/unit/test_imports.py tests/unit/test_house.py tests/unit/test_docs.py
 

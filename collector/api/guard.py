@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import ipaddress
+import logging
 from collections.abc import Iterable
 
 from aiohttp import web

@@ -47,7 +47,10 @@ class ApiServer:
         await web.SockSite(self._runner, sock, backlog=BACKLOG).start()
 
     def application(self) -> web.Application:
-        app = web.Application(middlewares=[guard(allowed_hosts(self._settings), numbers=self._settings.allow_remote)], client_max_size=2**20)
+        app = web.Application(
+            middlewares=[guard(allowed_hosts(self._settings), numbers=self._settings.allow_remote)],
+            client_max_size=2**20,
+        )
         for route in self._handlers.table():
             add = {"get": app.router.add_get, "post": app.router.add_post, "delete": app.router.add_delete}[
                 route.method

@@ -279,3 +279,16 @@ def test_writing_is_taken_as_json_from_our_own_pages_only(
     view, address = served
     assert ask(address, "/api/v1/silences", method="POST", body=body, headers=headers)[0] == status
     assert view.set == []
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("10.1.2.3:4320", 200), ("[fd00::1]:4320", 200), ("evil.example", 421), ("10.evil.example", 421)],
+)
+def test_where_others_may_reach_it_addresses_pass_and_names_do_not(host: str, status: int) -> None:
+    """Prometheus scrapes containers by address; only a name can be made to point somewhere else."""
+    server = ApiServer(PlainView(), Api(listen="127.0.0.1:0", allow_remote=True), ManualClock())
+    try:
+        assert ask(server.start(), "/healthz", host=host)[0] == status
+    finally:
+        server.stop()
