@@ -15,7 +15,8 @@ from grafana_foundation_sdk.models.dashboard import (
     VariableRefresh,
     VariableSort,
 )
-from panels import BOARDS, Board, Panel
+from panels import BOARDS
+from shapes import Board, Panel
 
 FOLDER = Path(__file__).parent / "dashboards"
 SOURCE = DataSourceRef(type_val="prometheus", uid="prometheus")

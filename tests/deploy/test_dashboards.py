@@ -124,7 +124,7 @@ def entry(board: Any, panel: Any) -> str:
 INTRODUCTION = (
     "Made by `tests/deploy/test_dashboards.py`: each panel with its query, and what a real Prometheus answered when the "
     "test had fed a daemon with made-up and recorded agents. `deploy/grafana/build.py` makes the dashboards out of "
-    "`deploy/grafana/panels.py`; [deployment](deployment.md) says how to install them."
+    "the data beside it; [deployment](deployment.md) says how to install them."
 )
 
 
