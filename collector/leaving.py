@@ -124,6 +124,7 @@ class Leaving:
             run.due_ns,
             run.first_segment,
             tuple(heard),
+            run.session_id if run.run.status == "waiting" else None,
         )
         self._parked.add(entry)
         self.let_go(key, run)

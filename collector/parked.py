@@ -13,7 +13,7 @@ RunKey = tuple[str, str]
 Heard = tuple[Step | None, Step | None]
 """What one log record said of a span, and the step that it is by itself."""
 Hook = tuple[str, ...]
-"""(`trace`, tenant, trace id) or (`call`, tenant, service, call id)"""
+"""(`trace`, tenant, trace id) or (`call`, tenant, service, call id) or (`session`, tenant, session)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class ParkedRun:
     """Journal segment of its first record: a replay that begins later does not see the whole run."""
     heard: tuple[Heard, ...] = ()
     """What log records said of it, which the store does not keep."""
+    session: str | None = None
+    """Of a run that waits for a person: another trace of the session may take it up."""
 
     @property
     def key(self) -> RunKey:
@@ -41,6 +43,8 @@ class ParkedRun:
             yield ("trace", self.tenant, trace_id)
         for service, call_id in self.calls:
             yield ("call", self.tenant, service, call_id)
+        if self.session is not None:
+            yield ("session", self.tenant, self.session)
 
 
 class Parked:
@@ -92,6 +96,9 @@ def _hooks_of(step: Step) -> Iterator[Hook]:
     yield ("trace", step.tenant, step.trace_id)
     for link in step.links:
         yield ("trace", step.tenant, link.trace_id)
+    nameless = step.kind == "tool" and step.tool is not None and step.tool.call_id is None
+    if step.session_id is not None and (step.approvals or nameless):
+        yield ("session", step.tenant, step.session_id)
     own = (step.tool,) if step.tool is not None else ()
     for call in (*own, *step.tool_requests, *step.tool_responses):
         if call.call_id is not None:

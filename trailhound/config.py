@@ -112,9 +112,9 @@ class Runs(Section):
         description="about how much memory runs may take; above it those longest without a span are closed with the reason `memory` and come back from the store with their next span",
     )
     task: list[str] = Field(["agent.task", "gen_ai.task.name"], description="attributes that name the task of a run")
-    join: list[Literal["call_id", "link", "transport"]] = Field(
-        ["call_id", "link", "transport"],
-        description="what joins several traces to one run: the id of a tool call that one trace asked for and another ran or was answered, a span link of a root, an MCP server's span inside the call that it carried out; `[]`: nothing",
+    join: list[Literal["call_id", "link", "transport", "pause"]] = Field(
+        ["call_id", "link", "transport", "pause"],
+        description="what joins several traces to one run: the id of a tool call that one trace asked for and another ran or was answered, a pause for a person with its resumption in the same session, a span link of a root, an MCP server's span inside the call that it carried out; `[]`: nothing",
     )
 
 

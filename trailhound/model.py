@@ -307,7 +307,7 @@ class Joined:
     """Why two traces are one run."""
 
     kind: str
-    """`call_id`, `link` or `transport`, as in the setting `runs.join`."""
+    """`call_id`, `link`, `transport` or `pause`, as in the setting `runs.join`."""
     first: str
     """Trace id of the one that asked for the call, was linked to, or made the call that the other served."""
     second: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Generic, TypeVar
 
 from trailhound.model import Run, Step
@@ -129,6 +130,11 @@ class Header:
     @property
     def session_id(self) -> str | None:
         return self._texts[3].value
+
+    @property
+    def starts(self) -> Collection[int]:
+        """When each of its traces started."""
+        return self._traces.values()
 
     @property
     def failed(self) -> bool:

@@ -277,6 +277,7 @@ class LiveRun(Packable):
 
     def _write_header(self) -> None:
         self._header.write(self.run)
+        self.run.waited_ns = self._pauses.waited_ns(self._header.starts)
         self.run.totals = self._totals.read(self.spans + len(self._calls.synthetic))
 
     def steps(self) -> list[Step]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from trailhound.model import Step
 
@@ -40,6 +40,18 @@ class Pauses:
     def paused(self, last_root: Step | None) -> bool:
         """Whether anything still waits; `last_root` is the root of the run that started last."""
         return bool(self._pending) and any(not self._taken_up(step, last_root) for step in self._pending.values())
+
+    def waited_ns(self, starts: Collection[int]) -> int:
+        """How long the run waited for a person, in nanoseconds: from each pause to the next start of one of its traces.
+
+        `starts` are those of its traces, Unix nanoseconds. A pause that nothing has ended yet is no time of the run.
+        """
+        waits: dict[int, int] = {}
+        for step in self._pending.values():
+            resumed = min((start for start in starts if start >= step.end_ns), default=None)
+            if resumed is not None:
+                waits[resumed] = max(step.end_ns, waits.get(resumed, 0))
+        return sum(resumed - paused for resumed, paused in waits.items())
 
     def _taken_up(self, step: Step, last_root: Step | None) -> bool:
         """Its call ran, or the agent went on under a later root."""

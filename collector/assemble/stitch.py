@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from trailhound.collector.assemble.resumptions import Resumptions, may_pause
 from trailhound.collector.assemble.transports import Transports
 from trailhound.model import Step, ToolCall
 
@@ -24,7 +25,7 @@ class Join:
     first: TraceKey
     second: TraceKey
     kind: str
-    """`call_id`, `link` or `transport`."""
+    """`call_id`, `link`, `transport` or `pause`."""
     evidence: str
     """The call id, or the id of the span that links or that serves the other trace's call."""
 
@@ -102,7 +103,7 @@ class Stitcher:
         self._kinds = frozenset(kinds)
         self._calls: dict[Source, _CallId] = {}
         self._local: dict[TraceKey, _Local] = {}
-        self._transports = Transports()
+        self._transports, self._resumptions = Transports(), Resumptions()
         self._joins: dict[Source, list[Join]] = {}
         """By what each join comes from."""
         self._neighbours: dict[TraceKey, dict[Join, None]] = {}
@@ -120,6 +121,14 @@ class Stitcher:
                 join = Join((step.tenant, link.trace_id), trace, "link", step.span_id)
                 joins = [join] if join.first != join.second else []
                 changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins)
+            if step.session_id is not None and "pause" in self._kinds and may_pause(step):
+                for taken, pause in self._resumptions.add(step).items():
+                    joins = (
+                        []
+                        if pause is None
+                        else [Join((step.tenant, pause[1]), (step.tenant, taken[1]), "pause", taken[2])]
+                    )
+                    changed |= self._set(("pause", step.tenant, taken[1], taken[2]), joins)
             if step.kind == "tool" and "transport" in self._kinds:
                 for served, call in self._transports.add(step).items():
                     server = (step.tenant, served[2])

@@ -1,0 +1,63 @@
+"""Recorded approvals of real frameworks, span by span in any order of arrival."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from trailhound.collector.watch import Watch
+from trailhound.config import Config
+from trailhound.model import Record
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+RECORDED = sorted(CAPTURES.glob("*/approval_granted")) + sorted(CAPTURES.glob("*/no_approval"))
+CONFIG = Config.model_validate({"tools": [{"match": "issue_refund", "risk": "high"}]})
+RIGHT = {"approval_granted": {"approved", "unknown"}, "no_approval": {"missing", "unknown"}}
+TELLING = ("agent_framework", "claude", "google_adk", "langgraph", "openai_agents", "pydantic_ai", "strands", "vercel")
+
+
+def pieces(folder: Path) -> Iterator[Record]:
+    """Each span, and each log record, as a request of its own."""
+    for path in sorted(folder.glob("*.pb")):
+        if path.name.endswith(".logs.pb"):
+            for logs in ExportLogsServiceRequest.FromString(path.read_bytes()).resource_logs:
+                for scope_logs in logs.scope_logs:
+                    for record in scope_logs.log_records:
+                        one_log = ExportLogsServiceRequest()
+                        group = one_log.resource_logs.add(resource=logs.resource)
+                        group.scope_logs.add(scope=scope_logs.scope).log_records.append(record)
+                        yield Record("logs", "default", one_log.SerializeToString(), 1)
+            continue
+        for spans in ExportTraceServiceRequest.FromString(path.read_bytes()).resource_spans:
+            for scope_spans in spans.scope_spans:
+                for span in scope_spans.spans:
+                    one = ExportTraceServiceRequest()
+                    one.resource_spans.add(resource=spans.resource).scope_spans.add(scope=scope_spans.scope).spans.append(span)  # fmt: skip
+                    yield Record("traces", "default", one.SerializeToString(), 1)
+
+
+def verdicts(records: list[Record]) -> list[str | None]:
+    watch = Watch(CONFIG)
+    for record in records:
+        watch.feed(record)
+        watch.changes()
+    watch.finish()
+    calls = [s for t in watch.trajectories() for s in t.steps if s.tool is not None and "issue_refund" in s.tool.name]
+    return [s.approval.verdict if s.approval else None for s in calls if s.counted and s.status == "ok"]
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_the_verdict_is_right_in_any_order(folder: Path) -> None:
+    records = list(pieces(folder))
+    told = verdicts(records)
+    assert set(told) <= RIGHT[folder.name]
+    if folder.parent.name.startswith(TELLING) and told:
+        assert "unknown" not in told
+    for seed in range(5):
+        random.Random(seed).shuffle(records)
+        assert verdicts(records) == told
