@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trailhound.clock import rfc3339
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, ref
+from trailhound.evaluators.reached import reached
 from trailhound.model import Run, Step
 
 OUR_DOING = frozenset({"memory", "step_limit"})
@@ -19,6 +20,8 @@ class Last(State):
     call: str = ""
     answered: bool = False
     """The last call was a model's answer that asked for nothing more."""
+    cut_off: bool = False
+    """The last call was one for a model that could not be reached any more."""
 
 
 class Unfinished(Evaluator[RuleSettings, Last]):
@@ -26,7 +29,8 @@ class Unfinished(Evaluator[RuleSettings, Last]):
 
     Said when a run's time is up (`runs.idle`) and no end of its root has arrived: the process died, was killed, or the
     agent gave up without telling. The evidence is the last call that was seen. A run that waits for a person is not
-    unfinished, nor is one whose root ended in error (its status is `failed`) or without an answer (`completed`).
+    unfinished, nor is one whose root ended in error (its status is `failed`) or without an answer (`completed`), unless
+    it gave up because the model could not be reached any more.
     Nothing is said of a run that Trailhound itself closed, for its steps or for memory (`runs.max_steps`, `runs.memory`).
     `details.ending` tells a run that was `abandoned` in the middle of its work from one that was `answered`: its last
     call is a model's answer that asks for no tool, so that most likely only the end of the root got lost. The finding
@@ -40,10 +44,12 @@ class Unfinished(Evaluator[RuleSettings, Last]):
     def step(self, state: Last, step: Step, run_id: str) -> None:
         state.evidence = (ref(step),)
         state.call = f"{step.kind} {step.name}"[:120]
+        state.cut_off = step.kind == "llm" and not reached(step)
         state.answered = step.kind == "llm" and step.status == "ok" and bool(step.output) and not step.tool_requests
 
     def conclude(self, state: Last, run: Run) -> Iterable[Draft]:
-        if run.status != "unfinished" or run.status_reason in OUR_DOING:
+        cut_off = run.status == "failed" and state.cut_off
+        if (run.status != "unfinished" and not cut_off) or run.status_reason in OUR_DOING:
             return
         seen = rfc3339(run.ended_ns) if run.ended_ns else "never"
         after = " after an answer" if state.answered else ""
@@ -52,7 +58,7 @@ class Unfinished(Evaluator[RuleSettings, Last]):
             severity="warning",
             summary=f"the run stopped without an end{after}; the last call was {state.call or 'not seen'}",
             expected="the run's root ends",
-            actual=f"no end of the root; the last sign of life was {seen}",
+            actual=f"{'no model could be reached' if cut_off else 'no end of the root'}; the last sign of life was {seen}",
             evidence=state.evidence,
             details={"reason": run.status_reason, "ending": "answered" if state.answered else "abandoned"},
         )

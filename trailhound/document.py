@@ -77,6 +77,7 @@ def step_document(index: int, step: Step) -> dict[str, Any]:
         "model": None if step.model is None else _plain(step.model, ("provider", "request", "response")),
         "usage": None if step.usage is None else _usage(step.usage),
         "cost_usd": money(step.cost_usd),
+        "price_source": text(step.price_source),
         "counted": step.counted,
         "approval": _approval(step.approval),
         "truncated": step.truncated,

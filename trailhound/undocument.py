@@ -138,6 +138,7 @@ def _step(run: Run, item: dict[str, Any]) -> Step:
         model=Model(**item["model"]) if item.get("model") else None,
         usage=Usage(**item["usage"]) if item.get("usage") else None,
         cost_usd=_money(item.get("cost_usd")),
+        price_source=item.get("price_source"),
         error=Failure(**item["error"]) if item.get("error") is not None else None,
         truncated=bool(item.get("truncated")),
         counted=item["counted"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from trailhound.evaluators.reached import reached
 from trailhound.model import Step, Totals, Usage
 
 
@@ -35,7 +36,7 @@ class RunningTotals:
             return
         totals, kind = self._totals, step.kind
         if kind == "llm":
-            totals.llm_calls += sign
+            totals.llm_calls += sign if reached(step) else 0
             totals.turns += sign if step.status == "ok" else 0
         elif kind == "tool":
             if step.status in ("ok", "error"):

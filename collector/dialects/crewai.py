@@ -5,6 +5,18 @@ from __future__ import annotations
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.model import Step
 
+_BEGINS, _GOES_ON = "You are ", "\nYour personal goal is: "
+
+
+def agent_in_prompt(system: object) -> str | None:
+    """The agent's name in the system prompt that CrewAI makes: `You are ROLE. BACKSTORY`, then `Your personal goal is: GOAL`.
+
+    The model calls of a run that was killed are its only spans (CrewAI 1.15 under OpenLLMetry): nothing else names it.
+    """
+    if not isinstance(system, str) or not system.startswith(_BEGINS) or _GOES_ON not in system:
+        return None
+    return system[len(_BEGINS) :].partition("\n")[0].partition(". ")[0].rstrip(".") or None
+
 
 def refine(step: Step, seen: Seen) -> None:
     step.kind, step.container, step.usage = "other", False, None

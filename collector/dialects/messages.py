@@ -158,8 +158,13 @@ class _Reader:
     def _tool_message(self, message: Json) -> bool:
         """A message of role tool that is itself the result, not a list of parts."""
         answered = message.get("tool_call_id") or message.get("id")
-        if "parts" in message or not isinstance(answered, str) or "content" not in message:
+        if "parts" in message or not isinstance(answered, str):
             return False
+        if "content" not in message:  # without content capture only the id says that the call was answered
+            bare = all(key in _BARE or "." in key for key in message)  # an event's attributes are beside it
+            if bare:
+                self._response(answered, None)
+            return bare
         content = message["content"]
         if isinstance(content, list) and any(
             isinstance(p, dict) and p.get("type") in _PARTS and p["type"] not in _TEXTS for p in content
@@ -246,6 +251,7 @@ class _Reader:
             )
 
 
+_BARE = {"id", "tool_call_id", "role", "type", "name", "finish_reason"}
 _Part = Callable[[_Reader, Json], None]
 _TEXTS = ("text", "output_text", "input_text")
 _PARTS: dict[str, _Part] = {

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import approvals, content, failures, flattened
+from trailhound.collector.dialects import approvals, content, crewai, failures, flattened
 from trailhound.collector.dialects.base import AGENT, APPROVAL, LLM, OTHER, TOOL, Dialect, KindOf, Seen
 from trailhound.collector.dialects.coerce import money, text, words
 from trailhound.collector.dialects.origin import Origins, identify
@@ -153,6 +153,8 @@ def _fill_talk(step: Step, seen: Seen) -> None:
     step.input, step.output = content.question(talk, facts), content.answer(talk, facts)
     if talk.marks:
         approvals.add_marks(step, talk.marks)
+    if step.agent is None and step.kind == "llm":
+        step.agent = crewai.agent_in_prompt(step.system_prompt)
 
 
 def system_text(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from urllib.parse import urlsplit
 
 from aiohttp import ClientConnectionError, web
 from aiohttp.http_exceptions import PayloadEncodingError
@@ -100,6 +101,9 @@ class HttpServer:
         self._service.check_open()
         if self._hosts is not None and _host_name(request.headers.get("Host", "localhost")) not in self._hosts:
             raise Invalid("this host name is not served here", reason="foreign_host")
+        origin = request.headers.get("Origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("Host", "").lower():
+            raise Invalid("this was sent by a page of another origin", reason="foreign_origin")
         if signal is None:
             raise Invalid("OTLP is taken at /v1/traces, /v1/logs and /v1/metrics", reason="unknown_path")
         if request.method != "POST":

@@ -56,6 +56,7 @@ BY_REASON: dict[str, Outcome] = {
     "unsupported_coding": Outcome("unsupported_coding", INVALID_ARGUMENT, 415),
     "unknown_path": Outcome("unknown_path", UNIMPLEMENTED, 404),
     "not_post": Outcome("not_post", UNIMPLEMENTED, 405),
+    "foreign_origin": Outcome("foreign_origin", PERMISSION_DENIED, 403),
     "foreign_host": Outcome("foreign_host", PERMISSION_DENIED, 421),
 }
 """Reasons of Invalid with a status of their own; every other reason is INVALID: the client must not send it again."""

@@ -35,7 +35,7 @@ STRUCTURE = ", ".join(
         "resource Map(LowCardinality(String), String), other_attributes Map(LowCardinality(String), String)",
         *(f"{name} String" for name in _NAMES),
         *(f"{name} Nullable(UInt64)" for name in _TOKENS),
-        "cost_usd Nullable(Decimal(18, 12))",
+        "cost_usd Nullable(Decimal(18, 12)), price_source String",
     ]
 )
 """What ClickHouse reads of a row; `which` tells an attribute that is a string from all others."""
@@ -120,6 +120,7 @@ EXPRESSIONS: dict[str, str] = {
     "CacheWriteTokens": "cache_write_tokens",
     "ReasoningTokens": "reasoning_tokens",
     "CostUsd": "cost_usd",
+    "PriceSource": "if(isNull(cost_usd), '', price_source)",
 }  # fmt: skip
 
 

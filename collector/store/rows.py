@@ -69,7 +69,7 @@ _WHOSE_TAGS = tuple(_tag(n, _LENGTH) for n in (1022, 1023, 1024, 1025))
 """Agent, session, user, task."""
 _TOOL = _tag(1026, _LENGTH)
 _INPUT, _OUTPUT, _CACHE_READ, _CACHE_WRITE, _REASONING = (_tag(n, _VARINT) for n in range(1032, 1037))
-_COST = _tag(1037, _LENGTH)
+_COST, _PRICE_SOURCE = _tag(1037, _LENGTH), _tag(1038, _LENGTH)
 _SPAN = {number: _tag(number, wire) for number, wire in ((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (6, 0), (7, 1), (8, 1),
          (9, 2), (11, 2), (13, 2), (15, 2), (16, 5))}  # fmt: skip
 _KEY, _VALUE = b"\x0a", b"\x12"
@@ -203,7 +203,7 @@ class RowEncoder:
         if step.usage is not None:
             _add_usage(parts, step.usage)
         if step.cost_usd is not None and step.cost_usd.is_finite() and abs(step.cost_usd) < _MAX_COST:
-            parts.append(_string(_COST, f"{step.cost_usd:.12f}"))
+            parts.append(_string(_COST, f"{step.cost_usd:.12f}") + _string(_PRICE_SOURCE, step.price_source))
 
     def _span(self, span: Span) -> tuple[bytes, list[str]]:
         """(OTLP message of a span without the attributes that are no strings, type letters of its events and links)."""

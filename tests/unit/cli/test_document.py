@@ -23,7 +23,7 @@ TRAJECTORY_KEYS = {
 }  # fmt: skip
 STEP_KEYS = {
     "index", "kind", "name", "agent", "trace_id", "span_id", "parent_span_id", "started_at", "ended_at", "status", "error",
-    "tool", "model", "usage", "cost_usd", "counted", "approval", "truncated",
+    "tool", "model", "usage", "cost_usd", "price_source", "counted", "approval", "truncated",
 }  # fmt: skip
 FINDING_KEYS = {
     "finding_id", "rule", "severity", "state", "scope", "trajectory_id", "session_id", "tenant", "service", "agent", "summary",

@@ -168,6 +168,23 @@ def talk(servers: Servers, *parts: bytes, timeout_s: float = 10.0) -> bytes:
 HEAD = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\n"
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (b"Origin: http://evil.example\r\n", b"403"),
+        (b"Origin: null\r\n", b"403"),
+        (b"Origin: http://localhost\r\n", b"200"),
+        (b"", b"200"),
+    ],
+)
+def test_a_page_of_another_origin_may_not_send(servers: Servers, headers: bytes, status: bytes) -> None:
+    body = traces()
+    answer = talk(servers, HEAD + headers + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    assert answer.startswith(b"HTTP/1.1 " + status)
+    assert b"access-control" not in answer.lower()
+    assert bool(servers.journal.kept) == (status == b"200")
+
+
 def test_too_large_is_said_before_the_body_is_sent(servers: Servers) -> None:
     with socket.create_connection((servers.http.host, servers.http.port), timeout=5) as connection:
         connection.sendall(HEAD + b"Content-Length: 1048577\r\n\r\n")

@@ -30,6 +30,7 @@ TABLE = [
     (Invalid("x", reason="unsupported_coding"), "unsupported_coding", 3, 415, False),
     (Invalid("x", reason="unknown_path"), "unknown_path", 12, 404, False),
     (Invalid("x", reason="not_post"), "not_post", 12, 405, False),
+    (Invalid("x", reason="foreign_origin"), "foreign_origin", 7, 403, False),
     (Invalid("x", reason="foreign_host"), "foreign_host", 7, 421, False),
 ]
 
