@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from trailhound import logs
+from trailhound import garbage, logs
 from trailhound.channel import Channel
 from trailhound.config import Config
 from trailhound.errors import Invalid
@@ -54,6 +54,7 @@ def run(role: str, build: Build) -> int:
     service: Service | None = None
     try:
         service = build(Config.model_validate(message["config"]), fail)
+        garbage.seldom()
         channel.send({"ready": service.start()})
     except Invalid as error:
         if service is not None:

@@ -40,6 +40,7 @@ def check(
     Files are read in name order; the end of the input counts as idle time passed. Files that are no OTLP are skipped
     with a note. Exit code 1 when a finding that still stands is a warning or critical.
     """
+    from trailhound import garbage
     from trailhound.checking import judge
     from trailhound.config import load
     from trailhound.errors import Invalid
@@ -48,6 +49,7 @@ def check(
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None:
         raise Invalid(f"{missing}: no such file or folder", reason="usage")
+    garbage.seldom()
     alarming = False
     for group in [[path] for path in paths] if each else [paths]:
         judged = judge(group, settings, options.note)

@@ -1,0 +1,148 @@
+"""What a span costs on its way from a decoded request to findings, and what an open run costs in memory.
+
+Run: `python tests/bench/bench_watch.py`. CPU microseconds a span, the median of the rounds, for each stage by itself and
+for all together; the parse of the same bodies by protobuf alone stands beside them, to compare machines by. Then the
+same for runs of 100 and of 100,000 steps, and bytes of memory of an open run of 16 spans.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from trailhound import garbage
+from trailhound.collector.decode import decode_traces
+from trailhound.collector.dialects import read
+from trailhound.collector.prices import prices_of
+from trailhound.collector.watch import Watch
+from trailhound.config import Config
+from trailhound.model import Record
+from trailhound.testing_load import START_NS, LoadMaker
+
+BODIES, ROUNDS = 12, 7
+LONG, SHORT, PER_REQUEST = 100_000, 100, 500
+OPEN_BODIES = 40
+CONFIG = Config.model_validate(
+    {
+        "runs": {"memory": "64GiB", "max_steps": 10**9},
+        "tools": [{"match": ["refund_order", "delete_*"], "risk": "high"}],
+        "rules": {"budget": {"run": {"turns": 10**6, "tokens": 10**9, "cost_usd": 10**6}}},
+    }
+)
+
+
+def records(bodies: int, **how: bool) -> list[Record]:
+    return [Record("traces", "default", LoadMaker(seed, **how).body(), START_NS) for seed in range(bodies)]
+
+
+def cpu_us(work: Callable[[], object], spans: int) -> float:
+    """Median CPU microseconds a span."""
+    taken = []
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        work()
+        taken.append((time.process_time() - started) * 1e6 / spans)
+    return statistics.median(taken)
+
+
+def watched(given: Iterable[Record]) -> Watch:
+    """Fed and settled request by request, as live."""
+    watch = Watch(CONFIG)
+    for record in given:
+        watch.feed(record)
+        watch.changes()
+    return watch
+
+
+def stages() -> None:
+    given = records(BODIES)
+    spans = [received.span for record in given for received in decode_traces(record).spans]
+    count, priced = len(spans), prices_of(None).priced
+    print(
+        f"{count} spans of {sum(len(r.body) for r in given) / count:.0f} B, 512 a request, 16 a run; us of CPU a span"
+    )
+    print(
+        f"protobuf alone    {cpu_us(lambda: [ExportTraceServiceRequest.FromString(r.body) for r in given], count):7.2f}"
+    )
+    decode = cpu_us(lambda: [decode_traces(r) for r in given], count)
+    reading = cpu_us(lambda: [priced(read(s, CONFIG.runs.task)) for s in spans], count)
+    fed, judged = _assembled_and_judged(given, count)
+    print(f"decode            {decode:7.2f}")
+    print(f"read, with price  {reading:7.2f}")
+    print(f"assemble          {fed - decode - reading:7.2f}  (what remains of feeding)")
+    print(f"judge             {judged:7.2f}  (every rule on; headers and totals included)")
+    print(f"all together      {cpu_us(lambda: watched(given), count):7.2f}")
+
+
+def _assembled_and_judged(given: list[Record], count: int) -> tuple[float, float]:
+    feeding, judging = [], []
+    for _ in range(ROUNDS):
+        watch, fed, judged = Watch(CONFIG), 0.0, 0.0
+        for record in given:
+            began = time.process_time()
+            watch.feed(record)
+            between = time.process_time()
+            watch.changes()
+            fed, judged = fed + between - began, judged + time.process_time() - between
+        feeding.append(fed * 1e6 / count)
+        judging.append(judged * 1e6 / count)
+    return statistics.median(feeding), statistics.median(judging)
+
+
+def growth() -> None:
+    """Runs of many steps arrive a request at a time, each in order."""
+    costs = {}
+    for steps in (SHORT, LONG):
+        whole = b"".join(LoadMaker(seed, turns=steps // 2).body(1) for seed in range(LONG // steps))
+        request = ExportTraceServiceRequest.FromString(whole)
+        spans = [s for group in request.resource_spans for scope in group.scope_spans for s in scope.spans]
+        scope = request.resource_spans[0]
+        given = []
+        for start in range(0, len(spans), PER_REQUEST):
+            part = ExportTraceServiceRequest()
+            part.resource_spans.add(resource=scope.resource).scope_spans.add(scope=scope.scope_spans[0].scope)
+            part.resource_spans[0].scope_spans[0].spans.extend(spans[start : start + PER_REQUEST])
+            given.append(Record("traces", "default", part.SerializeToString(), START_NS))
+        del request, spans
+        began = time.process_time()
+        watched(given)
+        costs[steps] = (time.process_time() - began) * 1e6 / LONG
+        print(f"runs of {steps:6} steps {costs[steps]:9.2f}")
+    print(f"growth            {costs[LONG] / costs[SHORT]:7.2f} times")
+
+
+def memory() -> None:
+    """Bytes of an open run, with what is kept about it in all indexes; the caches are filled before."""
+    for content in (True, False):
+        watched(records(8, content=content))
+        given = records(8 + OPEN_BODIES, content=content)[8:]
+        gc.collect()
+        tracemalloc.start()
+        watch = watched(given)
+        gc.collect()
+        whole = tracemalloc.get_traced_memory()[0] / len(watch.runs)
+        for run in watch.runs.values():
+            run.pack()
+        gc.collect()
+        packed = tracemalloc.get_traced_memory()[0] / len(watch.runs)
+        tracemalloc.stop()
+        what = "with content   " if content else "without content"
+        print(f"an open run of 16 spans, {what}: {whole:6.0f} B, packed {packed:6.0f} B")
+
+
+def main() -> None:
+    garbage.seldom()
+    stages()
+    if "--short" not in sys.argv:
+        growth()
+        memory()
+
+
+if __name__ == "__main__":
+    main()
