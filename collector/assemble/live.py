@@ -66,8 +66,10 @@ class LiveRun(Packable):
         self.spans = self.content_bytes = 0
 
     def may_be_packed(self) -> bool:
-        """Not with news that nobody took, with what log records said, or with verdicts that the index keeps up to date."""
-        return not self._notes and not self._heard and not any(s.approval is not None for s in self._every())
+        """Not with news that nobody took, nor with what log records said or the index of approvals holds on to."""
+        if self._notes or self._heard:
+            return False
+        return not any(s.approval or s.approvals or s.status in ("pending", "denied") for s in self._every())
 
     def to_bytes(self) -> bytes:
         return pack(self._spans(), self._agents.nameless, self._calls.own)

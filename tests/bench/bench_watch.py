@@ -31,7 +31,7 @@ OPEN_BODIES = 40
 CONFIG = Config.model_validate(
     {
         "runs": {"memory": "64GiB", "max_steps": 10**9},
-        "tools": [{"match": ["refund_order", "delete_*"], "risk": "high"}],
+        "tools": [{"match": ["issue_refund", "delete_*"], "risk": "high"}],
         "rules": {"budget": {"run": {"turns": 10**6, "tokens": 10**9, "cost_usd": 10**6}}},
     }
 )
