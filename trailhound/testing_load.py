@@ -46,6 +46,7 @@ class LoadMaker:
             "gen_ai.agent.name": f"agent-{self.rng.randrange(8)}",
             "gen_ai.agent.id": f"asst_{self.rng.randrange(8):016x}",
         }
+        user = f"user-{self.rng.randrange(5000)}"
         history = [message("system", self.text(40)), message("user", self.text(30))]
         clock = START_NS
         for turn in range(self.turns):
@@ -59,7 +60,7 @@ class LoadMaker:
             answer = message("assistant", self.text(40)) if last else dict[str, object](role="assistant", parts=[call])
             chat = spans.add(trace_id=trace, span_id=self.rng.randbytes(8), parent_span_id=root, name=f"chat {model}")
             finish(chat, clock := clock + 10**9)
-            set_all(chat, common | self.chat(provider, model, answered_by, turn, last))
+            set_all(chat, common | {"user.id": user} | self.chat(provider, model, answered_by, turn, last))
             if self.content:
                 set_all(chat, {"gen_ai.input.messages": json.dumps([history[0], *history[-3:]])})
                 set_all(chat, {"gen_ai.output.messages": json.dumps([answer])})
@@ -96,7 +97,6 @@ class LoadMaker:
             "gen_ai.output.type": "text",
             "server.address": f"api.{provider}.com",
             "server.port": 443,
-            "user.id": f"user-{self.rng.randrange(5000)}",
         }
 
     def tool(self, call: dict[str, object], result: str) -> dict[str, object]:

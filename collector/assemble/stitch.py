@@ -32,23 +32,56 @@ class Join:
 
 _ASKED, _RAN, _GIVEN, _PAUSED = 1, 2, 4, 8
 """What a trace has of a call id: the request, a span of its execution, the result in a model's input, a span that (perhaps) waits."""
+MAX_TRACES = 64
+"""Traces that one call id can join: an id that more of them have is no unique id, and costs no search among them."""
+_NO_OTHERS: dict[TraceKey, tuple[int, Order]] = {}
+"""Shared by all call ids of one trace alone; never changed."""
+_NEVER: Order = (0, 0, "")
 
 
 class _CallId:
     """The traces that have a part of one call, but not both ends of it."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("_first", "_others")
 
     def __init__(self) -> None:
-        self.parts: dict[TraceKey, tuple[int, Order]] = {}
+        self._first: tuple[TraceKey, int, Order] | None = None
+        """Nearly always the only one: a dictionary for each call that stays open would be most of what a run takes."""
+        self._others: dict[TraceKey, tuple[int, Order]] = _NO_OTHERS
+
+    def set(self, trace: TraceKey, has: int, order: Order) -> None:
+        """Note what a trace has of the call, and since when; 0 for nothing any more."""
+        first = self._first
+        if first is not None and first[0] == trace:
+            self._first = (trace, has, min(order, first[2])) if has else None
+        elif first is None and has and not self._others:
+            self._first = (trace, has, order)
+        elif has:
+            known = self._others.get(trace)
+            others = {} if self._others is _NO_OTHERS else self._others
+            others[trace] = (has, order if known is None else min(order, known[1]))
+            self._others = others
+        elif trace in self._others:
+            del self._others[trace]
+
+    def __len__(self) -> int:
+        return (self._first is not None) + len(self._others)
+
+    def _parts(self) -> Iterator[tuple[Order, TraceKey, int]]:
+        if self._first is not None:
+            yield (self._first[2], self._first[0], self._first[1])
+        for trace, (has, order) in self._others.items():
+            yield (order, trace, has)
 
     def ends(self) -> list[tuple[TraceKey, TraceKey]]:
         """Pairs of traces that this id joins: the asking one with those that ran it and with the first one given it.
 
         Without a request in sight, the trace in which the call waits stands for the asking one; that two traces ran a
-        call of the same id joins nothing. An id that several traces ask for is no unique id (some providers count `call_1`, `call_2`): it joins nothing.
+        call of the same id joins nothing. An id that several traces ask for is no unique id (some providers count `call_1`, `call_2`): it joins nothing, nor does one that very many have part in.
         """
-        by_time = sorted((order, trace, has) for trace, (has, order) in self.parts.items())
+        if not 1 < len(self) <= MAX_TRACES:
+            return []
+        by_time = sorted(self._parts())
         asked = [(order, trace) for order, trace, has in by_time if has & _ASKED]
         paused = [(order, trace) for order, trace, has in by_time if has & _PAUSED]
         ran = [(order, trace) for order, trace, has in by_time if has & (_RAN | _PAUSED)]
@@ -156,16 +189,13 @@ class Stitcher:
             if not has:
                 return set()  # both ends came at once: as nearly always
             entry = self._calls[source] = _CallId()
-        if has:
-            entry.parts[trace] = (has, min(order, entry.parts[trace][1]) if trace in entry.parts else order)
-        else:
-            entry.parts.pop(trace, None)
+        entry.set(trace, has, order)
         return self._join_calls(source)
 
     def _join_calls(self, source: Source) -> set[TraceKey]:
         entry = self._calls[source]
         joins = [Join(first, second, "call_id", source[-1]) for first, second in entry.ends()]
-        if not entry.parts:
+        if not len(entry):
             del self._calls[source]
         return self._set(source, joins)
 
@@ -201,7 +231,7 @@ class Stitcher:
         local = self._local.pop(trace, None)
         for source in local.open(trace[0]) if local is not None else ():
             if source in self._calls:
-                self._calls[source].parts.pop(trace, None)
+                self._calls[source].set(trace, 0, _NEVER)
                 self._join_calls(source)
         for source in list(self._sources.get(trace, ())):
             self._set(source, [])
