@@ -252,6 +252,8 @@ class Step:
     """Results of earlier calls found in this step's input messages (`call_id` and `result` set)."""
     approvals: tuple[Approval, ...] = ()
     links: tuple[SpanLink, ...] = ()
+    hands_to: str | None = None
+    """The agent that the step hands a task over to, as the span names it; None when it names none."""
     truncated: bool = False
     instrumentation: str = ""
     """Name of the instrumentation scope that made the span: two of them side by side report one call twice."""
@@ -339,6 +341,8 @@ class Run:
     waited_ns: int = 0
     """Time between its start and its end that it waited for a person: not counted as its duration."""
     dialects: list[str] = field(default_factory=list)
+    called_services: tuple[str, ...] = ()
+    """Other services of which a span was called from this run's own (set when it ends): an agent there may have no name."""
     joins: tuple[Joined, ...] = ()
     """What makes its traces one run; not kept in the row, as its spans tell it again."""
     input: Any = None

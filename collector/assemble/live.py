@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from trailhound.collector.assemble.accounting import Tree, is_judged
 from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
+from trailhound.collector.assemble.elsewhere import called_services
 from trailhound.collector.assemble.header import Header
 from trailhound.collector.assemble.life import Signs
 from trailhound.collector.assemble.news import News, Notes
@@ -269,6 +270,7 @@ class LiveRun(Packable):
     def close(self) -> list[Finding]:
         """As `settle`, with the run's end judged: `run.status` must say how it ended."""
         self._write_header()
+        self.run.called_services = called_services(self.run, {t: tree.lineage for t, tree in self._trees.items()})
         self.findings = self._judge.close(self.run)
         return self.findings
 

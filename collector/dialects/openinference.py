@@ -81,6 +81,8 @@ def _hand_over(step: Step, seen: Seen) -> None:
     if "tool_name" not in seen.facts and step.name.startswith("handoff"):
         step.kind = "handoff"
         step.input, step.output = seen.facts.get("input"), seen.facts.get("output")
+        named = step.output if isinstance(step.output, str) else step.name.removeprefix("handoff").removeprefix(" to ")
+        step.hands_to = named.strip() or None
 
 
 def _provider_usage(step: Step, output: Any) -> None:

@@ -107,6 +107,8 @@ def _fill(step: Step, seen: Seen) -> None:
     if "cost" in facts:
         step.cost_usd = money(facts["cost"])
         step.price_source = None if step.cost_usd is None else "span"
+    if "to_agent" in facts:
+        step.hands_to = text(facts["to_agent"])
     if step.kind == "tool":
         _fill_tool(step, seen)
     elif step.kind in ("llm", "agent"):

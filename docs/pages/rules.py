@@ -27,11 +27,12 @@ EXAMPLES = {
     "approval": "agent_framework_native/no_approval",
     "budget": "openai_agents_traceloop/budget",
     "cycle": "openai_agents_traceloop/pingpong",
+    "lost-subagent": "docs/rules/lost_subagent.json",
     "loop": "pydantic_ai_v5/loop",
     "tool-error": "agent_framework_native/tool_error",
     "unfinished": "langgraph_openinference/crash",
 }
-"""A recorded run in which each rule has something to say."""
+"""A recorded run (below tests/captures/, else made for its page) in which each rule has something to say."""
 CONTRACT_CONFIG = "docs/rules/contracts.yaml"
 BY_CONTRACT: dict[str, tuple[str, type[BaseModel]]] = {
     "arguments": ("contracts[].arguments.<tool>.<argument>.", ArgumentCheck),
@@ -76,7 +77,8 @@ def _read(rule: str, cls: EvaluatorType) -> list[tuple[str, type[BaseModel]]]:
 
 
 def _example(rule: str) -> str:
-    recording, config = f"tests/captures/{EXAMPLES[rule]}", CONTRACT_CONFIG if rule in BY_CONTRACT else CONFIG
+    recording = EXAMPLES[rule] if EXAMPLES[rule].startswith("docs/") else f"tests/captures/{EXAMPLES[rule]}"
+    config = CONTRACT_CONFIG if rule in BY_CONTRACT else CONFIG
     command = f"trailhound check {recording} --config {config} --format json"
     finding = next(f for f in _findings(recording, config) if f["rule"] == rule)
     shown = json.dumps({key: finding[key] for key in SHOWN}, indent=2, ensure_ascii=False)

@@ -82,7 +82,7 @@ def a_step(draw: st.DrawFn) -> Step:
     status = "error" if failing else draw(st.sampled_from(["ok", "ok", "denied", "pending", "open"]))
     return tool_step(
         at,
-        draw(st.sampled_from(["search", "search", "refund", "poll", "mcp__shop__refund"])),
+        draw(st.sampled_from(["search", "search", "refund", "poll", "mcp__shop__refund", "transfer_to_billing"])),
         draw(st.sampled_from([None, {}, {"amount": 300}, {"amount": 5}, {"q": "squeaky disc brake"}, {"q": "squeaky disk brake"}, {"request_id": at}])),
         draw(st.sampled_from([None, "same", "same", "other", {"failed": True}, f"at 10:00:{at:02}"])),
         status=status,
@@ -191,7 +191,8 @@ def long_history(count: int) -> list[Step]:
         at = float(i)
         kind = i % 8
         if kind < 3:
-            steps.append(tool_step(at, f"tool{i % 700}", {"n": i}, i))
+            name = f"tool{i % 700}" if i % 97 else "transfer_to_billing"
+            steps.append(tool_step(at, name, {"n": i}, i))
         elif kind < 5:
             steps.append(tool_step(at, "ab"[i % 2], {}, "r", scope_id=f"agent{i // 8 % 10}"))
         elif kind == 5:

@@ -1,0 +1,135 @@
+"""The rule `lost-subagent`: a task was handed over, and nobody took it up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from trailhound.evaluators.base import (
+    MAX_FINDINGS,
+    Draft,
+    Evaluator,
+    Ref,
+    RuleSettings,
+    State,
+    add_evidence,
+    ended,
+    ref,
+)
+from trailhound.evaluators.unfinished import OUR_DOING
+from trailhound.model import Run, Step, ToolCall
+
+MAX_AGENTS = 1000
+"""Names of agents remembered in one run; they come from models."""
+_TOOL = re.compile(r"(?:transfer|hand_?off|hand_over|delegate)_to_(.+)", re.IGNORECASE)
+"""Names of transfer tools: `transfer_to_billing` (OpenAI Agents, LangGraph), `transfer_to_agent` (ADK), `handoff_to_agent`
+(Strands); the latter two name the taker in an argument."""
+_ANY_AGENT = frozenset({"agent", "subagent"})
+_NAMES = ("agent_name", "agent", "target", "to_agent", "name")
+"""Arguments that name the taker, most telling first."""
+_NOBODY = frozenset({"", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """A task given away: to whom, by whom, and where."""
+
+    taker: str
+    giver: str | None
+    service: str
+    evidence: tuple[Ref, ...]
+    first_ns: int
+    step: Step
+
+
+@dataclass(slots=True)
+class Given(State):
+    hand_overs: dict[str, HandOver] = field(default_factory=dict)
+    """By the taker's name as it is compared; "" for a hand-over that does not say."""
+    agents: dict[str, None] = field(default_factory=dict)
+    """Names, as they are compared, of agents that made a call."""
+
+
+class LostSubagent(Evaluator[RuleSettings, Given]):
+    """A task was handed over to another agent, and no agent took it up before the run ended.
+
+    A hand-over is a hand-over span (`gen_ai.transfer.*`, `gen_ai.handoff.*`, OpenInference's and OpenLLMetry's handoff
+    spans), a spawn that names its agent, or a call of a transfer tool (`transfer_to_*`, `handoff_to_*`, `delegate_to_*`).
+    It is taken up when an agent of that name appears in the run (letter case, spaces, `_` and `-` do not matter), or
+    when a span of another service was called from the giver's service, in the same or a linked trace. One that does not
+    say to whom is taken up by any agent but the giver. Times play no part. A hand-over that was refused or failed is
+    none. Judged when the run has ended, one finding per taker; it goes away when the taker appears after all.
+    """
+
+    rule = "lost-subagent"
+    reads = ("handoff", "tool", "llm", "agent", "retrieval", "embedding", "guardrail")
+    StateType = Given
+
+    def step(self, state: Given, step: Step, run_id: str) -> None:
+        if step.agent is not None and len(state.agents) < MAX_AGENTS:
+            state.agents[_compared(step.agent)] = None
+        taker = _taker(step)
+        if taker is None or step.status not in ("ok", "open"):
+            return
+        key = _compared(taker)
+        before = state.hand_overs.get(key)
+        if before is None and len(state.hand_overs) >= MAX_FINDINGS:
+            return
+        evidence = add_evidence(before.evidence if before is not None else (), ref(step))
+        first_ns = before.first_ns if before is not None else step.end_ns or step.start_ns
+        state.hand_overs[key] = HandOver(taker, step.agent, step.service, evidence, first_ns, step)
+
+    def conclude(self, state: Given, run: Run) -> Iterable[Draft]:
+        if not ended(run) or run.status_reason in OUR_DOING:
+            return
+        agents = {_compared(name) for name in run.agents} | state.agents.keys()
+        for key, given in state.hand_overs.items():
+            others = agents - {_compared(given.giver or "")}
+            if (key in agents if key else others) or run.called_services:
+                continue
+            yield _draft(key, given, run)
+
+
+def _draft(key: str, given: HandOver, run: Run) -> Draft:
+    whom = f"{given.taker[:80]}" if key else "another agent"
+    return Draft(
+        anchor=f"to:{key}",
+        severity="warning",
+        summary=f"a task was handed over to {whom}, which never took it up",
+        expected=f"a span of {whom}",
+        actual=f"agents seen in the run: {', '.join(run.agents)[:200] or 'none'}",
+        evidence=given.evidence,
+        about=given.step,
+        details={"taker": given.taker or None, "giver": given.giver, "times": len(given.evidence)},
+        first_ns=given.first_ns,
+    )
+
+
+def _taker(step: Step) -> str | None:
+    """The name of the agent that a step hands over to; "" when it does not say, None when it hands nothing over."""
+    if step.hands_to is not None:
+        taken = step.kind == "tool" and step.tool is not None and step.tool.result is not None
+        return None if taken else _name(step.hands_to)  # a spawn that returned was carried out
+    if step.kind == "handoff":
+        return ""
+    return _by_tool(step.tool) if step.kind == "tool" and step.tool is not None else None
+
+
+def _by_tool(call: ToolCall) -> str | None:
+    match = _TOOL.fullmatch(call.name)
+    if match is None:
+        return None
+    if match[1].lower() not in _ANY_AGENT:
+        return _name(match[1])
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    return next((_name(v) for name in _NAMES if isinstance(v := arguments.get(name), str)), "")
+
+
+def _name(text: str) -> str:
+    return "" if text.strip().lower() in _NOBODY else text.strip()
+
+
+def _compared(name: str) -> str:
+    """A name without what differs between an agent and the tool that hands over to it."""
+    return "".join(c for c in name.casefold() if c.isalnum())[:64]
