@@ -306,15 +306,13 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Joined:
-    """Why two traces are one run."""
+    """Why two traces are one run: the `kind` as in `runs.join`, the trace that asked, called or was linked to, the other,
+    and the call id, or the id of the span that links or serves."""
 
     kind: str
-    """`call_id`, `link`, `transport` or `pause`, as in the setting `runs.join`."""
     first: str
-    """Trace id of the one that asked for the call, was linked to, or made the call that the other served."""
     second: str
     evidence: str
-    """The call id, or the id of the span that links or serves."""
 
 
 @dataclass(slots=True)
