@@ -9,7 +9,7 @@ from typing import Protocol
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.decode import Received
 from trailhound.collector.parked import Heard, ParkedRun
-from trailhound.model import Finding, Rejected, Span, Step
+from trailhound.model import Finding, Rejected, Run, Scope, Span, Step
 
 Key = tuple[str, str]
 """(tenant, trajectory id) or (tenant, trace id)."""
@@ -25,6 +25,8 @@ class Stored:
     """What log records said of a parked run."""
     parked: ParkedRun | None = None
     """The run's entry, when it was parked."""
+    first: Run | None = None
+    """Of several runs, the one that started first."""
     full: bool = False
     """The run was ended by its number of steps: its spans are kept, and it is judged no more."""
 
@@ -34,6 +36,10 @@ class Recall(Protocol):
 
     def __call__(self, tenant: str, trace_id: str) -> Stored:
         """The run of a trace that is not in memory; empty for a new trace."""
+        ...
+
+    def scope(self, scope: Scope, name: str, run: Run, since_ns: int) -> Stored | None:
+        """The earlier runs of the scope `name` of a run that are not in memory; None when they cannot be read now."""
         ...
 
     @property

@@ -13,7 +13,8 @@ from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
 from trailhound.collector.parked import Heard, Parked
 from trailhound.collector.prices import prices_of
 from trailhound.config import Config
-from trailhound.model import Record, Step
+from trailhound.evaluators.judge import RuleSet
+from trailhound.model import Record, Run, Step
 
 MAX_FULL = 100_000
 """Traces of runs that reached their limit of steps, remembered at once; of others the store tells."""
@@ -184,16 +185,34 @@ class Intake:
         if len(self._full) > MAX_FULL:
             del self._full[next(iter(self._full))]
 
-    def restore(self, stored: Stored, segment: int) -> None:
-        """Take what came long ago: it is counted nowhere. A parked run is back since the journal's `segment`."""
-        if stored.parked is not None and self._parked is not None:
-            self._parked.take(stored.parked, segment)
+    def assembled(self, stored: Stored, rules: RuleSet) -> list[LiveRun]:
+        """The runs of stored spans, outside of what is in memory."""
+        runs: dict[str, LiveRun] = {}
+
+        def new_run(tenant: str, run_id: str, trace_id: str) -> LiveRun:
+            return runs.setdefault(run_id, LiveRun(Run(run_id, tenant, "", [trace_id]), rules))
+
+        places = Places(self._config.runs.join, new_run)
+        for steps in self._by_trace(stored).values():
+            first = next(iter(steps.values()))
+            places.open(first.tenant, first.trace_id)
+            places.add(_parents_first(steps.values()))
+        return [run for run in runs.values() if run.has_steps]
+
+    def _by_trace(self, stored: Stored) -> dict[Key, dict[str, Step]]:
+        """The steps of stored spans, by trace and span id."""
         traces: dict[Key, dict[str, Step]] = {}
         for span in stored.spans:
             step = self._prices.priced(read(span, self._config.runs.task))
             step.size = sum(len(v) for v in span.attributes.values() if isinstance(v, str))
             traces.setdefault((step.tenant, step.trace_id), {}).setdefault(step.span_id, step)
-        for trace, steps in traces.items():
+        return traces
+
+    def restore(self, stored: Stored, segment: int) -> None:
+        """Take what came long ago: it is counted nowhere. A parked run is back since the journal's `segment`."""
+        if stored.parked is not None and self._parked is not None:
+            self._parked.take(stored.parked, segment)
+        for trace, steps in self._by_trace(stored).items():
             self._places.open(*trace)
             new = [step for step in steps.values() if self._places.known(step) is None]
             for run in self._place(self._allowed(new)) if new else ():

@@ -218,9 +218,12 @@ class Pump:
                 closed.append(run)
                 self._open.pop(key, None)
                 self._closed.add(run.tenant, run.trace_ids, live.first_segment)
+                self._closed.add(run.tenant, self._watch.scope_names(run), live.first_segment)
                 self._listener.closed(live.steps())
             else:
                 self._open[key] = None
+        for live in changes.resting:
+            self._closed.add(live.run.tenant, self._watch.scope_names(live.run), live.first_segment)
         others = (*changes.joined, *changes.resting)
         self._unsaved.add([*closed, *(live.run for live in others)], changes.findings)
         if self._open and self.advanced_ns >= self._open_told_ns + OPEN_EVERY_NS:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.earlier import earlier
 from trailhound.collector.exchange import Stored
 from trailhound.collector.parked import ParkedRun
 from trailhound.collector.store import Store
 from trailhound.errors import Retryable
+from trailhound.model import Run, Scope
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +50,16 @@ class Recall:
 
     def parked(self, entry: ParkedRun) -> Stored | None:
         return self._now_or_later(entry)
+
+    def scope(self, scope: Scope, name: str, run: Run, since_ns: int) -> Stored | None:
+        if (run.tenant, name) not in self._closed:
+            return Stored()
+        complete = self._closed.earlier(run.tenant, name) or self._behind() <= MAX_BEHIND
+        store = self._store() if complete else None
+        try:
+            return None if store is None else earlier(store, scope, run, since_ns)
+        except Retryable:
+            return None
 
     def _now_or_later(self, what: _Late | ParkedRun) -> Stored | None:
         if what.key in self._owed:

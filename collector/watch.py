@@ -22,7 +22,7 @@ from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.metrics import Metrics
-from trailhound.model import Finding, Record, Run, RunStatus, Step, Trajectory
+from trailhound.model import Finding, Record, Run, RunStatus, Scope, Step, Trajectory
 
 __all__ = ["Changes", "Counts", "Fed", "Recall", "Stored", "Watch"]
 
@@ -54,7 +54,7 @@ class Watch:
         )  # fmt: skip
         self.counts = self._intake.counts
         self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
-        self._wider = WiderScopes(self.rules)
+        self._wider = WiderScopes(self.rules, self._earlier if recall is not None else None, self._forget_scope)
         self._dirty: dict[Key, LiveRun] = {}
         self._told = Told()
         self._broken: set[Key] = set()
@@ -82,6 +82,24 @@ class Watch:
         self._intake.restore(stored, self.segment)
         if stored.parked is not None and not stored.spans:
             self._count_closed(stored.parked.trajectory_id, "lost")
+
+    def _earlier(self, scope: Scope, key: Key, run: Run) -> tuple[list[LiveRun], Run | None] | None:
+        """The runs of a session, agent, user or tenant that left memory."""
+        assert self._recall is not None
+        looks_back_ns = self.rules.looks_back_ns(scope)
+        stored = self._recall.scope(scope, key[1], run, max(0, run.started_ns - looks_back_ns) if looks_back_ns else 0)
+        if stored is None:
+            return None
+        for finding in stored.findings:
+            self._told.remember(key, finding)
+        return [r for r in self._intake.assembled(stored, self.rules) if _key(r) not in self.runs], stored.first
+
+    def _forget_scope(self, key: Key) -> None:
+        self._told.forget(key)
+
+    def scope_names(self, run: Run) -> list[str]:
+        """The sessions, agents, users and tenants that a run is judged with."""
+        return self._wider.names(run)
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
         run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules)
@@ -119,6 +137,7 @@ class Watch:
                 self._close_if_due(run, now_ns)
         self._leaving.advance(now_ns)
         self._call_back(now_ns)
+        self._wider.catch_up(now_ns)
 
     def _call_back(self, now_ns: int) -> None:
         """Bring parked runs back whose time is up: they are closed next time."""

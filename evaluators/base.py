@@ -170,6 +170,10 @@ class Evaluator(Generic[Settings, S]):
         """Take the next call in order; `run_id` tells apart the runs of a session or agent."""
         raise NotImplementedError
 
+    def looks_back_ns(self, scope: Scope) -> int:
+        """How far back, before a run's start, the steps of its scope matter: read from the store after a restart."""
+        return 0
+
     def conclude(self, state: S, run: Run) -> Iterable[Draft]:
         """What holds now that all known steps are taken and the run's header is `run`.
 

@@ -75,6 +75,11 @@ class Budget(Evaluator[BudgetSettings, Used]):
         self._budgets: dict[Scope, Budgeted] = {budget.scope: budget for budget in budgets}
         self.scopes = tuple(budget.scope for budget in budgets if budget.all)
 
+    def looks_back_ns(self, scope: Scope) -> int:
+        """Two windows: the step that began this one took the findings of the last one back."""
+        windows = self._budgets[scope].windows
+        return 0 if windows is None else 2 * windows.length_ns
+
     def begin(self, scope: Scope) -> Used:
         return Used(scope=scope, end_ns=0 if self._budgets[scope].windows else _ENDLESS)
 

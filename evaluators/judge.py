@@ -60,6 +60,11 @@ class ScopeJudge:
         self._findings: list[Finding] = []
 
     @property
+    def size(self) -> int:
+        """Steps that it holds."""
+        return len(self._order)
+
+    @property
     def ignored(self) -> int:
         """Steps that arrived too late to be judged (see KEEP)."""
         return self._order.ignored

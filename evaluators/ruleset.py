@@ -80,6 +80,10 @@ class RuleSet:
         """Whether a rule tells calls apart by the name of their agent, which may become known after the call."""
         return self.tools.contracts.by_agent
 
+    def looks_back_ns(self, scope: Scope) -> int:
+        """How far back the rules of a scope need its steps."""
+        return max((e.looks_back_ns(scope) for e in self.of(scope).evaluators), default=0)
+
     def judges(self, scope: Scope) -> bool:
         """Whether any rule speaks about this scope."""
         return bool(self._scopes[scope].evaluators)

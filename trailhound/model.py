@@ -270,8 +270,7 @@ class Step:
     """True for a tool call read out of a model's messages because no tool span exists."""
     service_version: str | None = None
     environment: str | None = None
-    size: int = 0
-    """About how many bytes its span has, for the memory that a run takes; 0 where nobody counts."""
+    size: int = 0  # bytes of its span, about; 0 where nobody counts
     # set by the assembler, because they depend on the neighbours
     counted: bool = True
     """False for a wrapper, transport child or double whose usage and call are not summed."""

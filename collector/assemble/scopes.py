@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable
+
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
@@ -11,15 +14,27 @@ ScopeKey = tuple[str, str]
 """(tenant, `session:ID`, `agent:SERVICE:NAME`, `user:ID` or `tenant`)"""
 _WIDER: tuple[Scope, ...] = ("session", "agent", "user", "tenant")
 
+IDLE_STEPS = 20_000
+"""Steps that scopes without a run in memory may hold; those left longest ago are forgotten, and read again when needed."""
+
+CATCH_UP_NS = 5_000_000_000
+"""How often scopes whose earlier runs could not be read are asked for again."""
+
+Earlier = Callable[[Scope, ScopeKey, Run], tuple[list[LiveRun], Run | None] | None]
+"""The runs of a scope that left memory, assembled, and the header of the first; None when they cannot be read now."""
+
 
 class WiderScopes:
-    """Feeds the calls of each run to the judges of its session and of its agent; forgets a session with its last run.
+    """Feeds the calls of each run to the judges of its session, agent, user and tenant.
 
     Where all rules of a scope compare runs, it has no judge while it has one run: nearly every session, for long.
+    Without `earlier` a session is forgotten with its last run, and the other scopes never.
     """
 
-    def __init__(self, rules: RuleSet) -> None:
-        self._rules = rules
+    def __init__(
+        self, rules: RuleSet, earlier: Earlier | None = None, forgotten: Callable[[ScopeKey], None] | None = None
+    ) -> None:
+        self._rules, self._earlier, self._forgotten = rules, earlier, forgotten
         self._judges: dict[ScopeKey, ScopeJudge] = {}
         self._findings: dict[ScopeKey, list[Finding]] = {}
         self._judged = tuple(scope for scope in _WIDER if rules.judges(scope))
@@ -28,9 +43,21 @@ class WiderScopes:
         self._first: dict[ScopeKey, LiveRun] = {}
         """The only run of each scope that has one and no judge."""
         self._members: dict[ScopeKey, dict[str, Run]] = {}
-        """The runs of each scope that has a judge, by trajectory id."""
+        """The runs in memory of each scope, by trajectory id."""
+        self._before: dict[ScopeKey, Run] = {}
+        """The first of the runs of each scope that left memory."""
+        self._idle: OrderedDict[ScopeKey, int] = OrderedDict()
+        """Scopes without a run in memory, with the number of steps that they hold."""
+        self._idle_steps = 0
+        self._owed: dict[ScopeKey, tuple[Scope, Run]] = {}
+        """Scopes whose earlier runs could not be read."""
+        self._catch_up_ns = 0
         self._changed: dict[ScopeKey, Run | None] = {}
         """With the run that changed last; None when a run left."""
+
+    def names(self, run: Run) -> list[str]:
+        """The scopes that a run is judged in, for whoever remembers which there were."""
+        return [key[1] for scope in self._judged if (key := _key_of(scope, run)) is not None]
 
     def settle(self, run: LiveRun, news: News) -> None:
         """Pass on what changed in a run since it was settled last."""
@@ -60,49 +87,103 @@ class WiderScopes:
 
     def _enter(self, run: LiveRun, scope: Scope, key: ScopeKey) -> None:
         """A run's session or agent became known, or known better: all its calls go there."""
+        self._idle_steps -= self._idle.pop(key, 0)
+        if key not in self._members:
+            self._members[key] = {}
+            self._remember(scope, key, run.run)
+        self._members[key][run.run.trajectory_id] = run.run
         judge = self._judges.get(key)
         if judge is None:
             first = self._first.setdefault(key, run)
             if first is run and self._rules.of(scope).compare_runs:
                 return
-            del self._first[key]
-            judge = self._judges[key] = ScopeJudge(self._rules, scope, key[1], key[0])
-            self._members[key] = {}
-            if first is not run:
-                self._add(first, key, judge)
-        self._add(run, key, judge)
+            judge = self._open(scope, key)
+        _put(run, judge)
 
-    def _add(self, run: LiveRun, key: ScopeKey, judge: ScopeJudge) -> None:
-        self._members[key][run.run.trajectory_id] = run.run
-        for step in run.judged():
-            judge.put(step, run.run.trajectory_id)
+    def _open(self, scope: Scope, key: ScopeKey) -> ScopeJudge:
+        judge = self._judges[key] = ScopeJudge(self._rules, scope, key[1], key[0])
+        first = self._first.pop(key, None)
+        if first is not None:
+            _put(first, judge)
+        return judge
+
+    def _remember(self, scope: Scope, key: ScopeKey, run: Run) -> None:
+        """Bring back what is known of a scope that is not in memory."""
+        found = self._earlier(scope, key, run) if self._earlier is not None else ([], None)
+        if found is None:
+            self._owed[key] = (scope, run)
+            return
+        runs, first = found
+        if first is not None:
+            self._note_before(key, first)
+        if runs:
+            judge = self._judges.get(key) or self._open(scope, key)
+            for known in runs:
+                _put(known, judge)
+            self._changed[key] = run
+
+    def _note_before(self, key: ScopeKey, run: Run) -> None:
+        known = self._before.get(key, run)
+        self._before[key] = min(known, run, key=_begin)
+
+    def catch_up(self, now_ns: int) -> None:
+        """Read what is owed, one scope at a time, for as long as it can be read."""
+        if not self._owed or now_ns < self._catch_up_ns:
+            return
+        self._catch_up_ns = now_ns + CATCH_UP_NS
+        while self._owed:
+            key, (scope, run) = next(iter(self._owed.items()))
+            del self._owed[key]
+            if key in self._members:
+                self._remember(scope, key, run)
+            if key in self._owed:
+                return
 
     def _leave(self, run: LiveRun, key: ScopeKey, news: News) -> None:
         judge = self._judges.get(key)
         if judge is None:
             if self._first.get(key) is run:
                 del self._first[key]
-            return
-        for step in (*news.gone, *run.judged()):
-            judge.drop(step, run.run.trajectory_id)
-        self._members[key].pop(run.run.trajectory_id, None)
-        self._changed.setdefault(key, None)
+        else:
+            for step in (*news.gone, *run.judged()):
+                judge.drop(step, run.run.trajectory_id)
+            self._changed.setdefault(key, None)
+        self._let_go(run, key)
 
     def forget(self, run: LiveRun) -> None:
-        """The run leaves memory; a session goes with its last run, an agent's windows stay."""
+        """The run leaves memory."""
         for scope in self._judged:
             key = self._of_run[scope].pop((run.run.tenant, run.run.trajectory_id), None)
-            if key is None:
-                continue
-            members = self._members.get(key)
-            if members is None:
-                if self._first.get(key) is run:
-                    del self._first[key]
-                continue
-            members.pop(run.run.trajectory_id, None)
-            if scope == "session" and not members:
-                del self._judges[key], self._members[key]
-                self._findings.pop(key, None)
+            if key is not None:
+                self._note_before(key, run.run)
+                self._let_go(run, key)
+
+    def _let_go(self, run: LiveRun, key: ScopeKey) -> None:
+        """A scope that has no run in memory any more is idle."""
+        members = self._members[key]
+        members.pop(run.run.trajectory_id, None)
+        if members:
+            return
+        judge, first = self._judges.get(key), self._first.get(key)
+        self._idle[key] = judge.size if judge is not None else first.spans if first is not None else 0
+        self._idle_steps += self._idle[key]
+        if self._earlier is None:
+            if key[1].startswith("session:"):
+                self._drop(key)
+            return
+        while self._idle and (self._idle_steps > IDLE_STEPS or len(self._idle) > IDLE_STEPS):
+            self._drop(next(iter(self._idle)))
+
+    def _drop(self, key: ScopeKey) -> None:
+        self._idle_steps -= self._idle.pop(key)
+        self._judges.pop(key, None)
+        self._findings.pop(key, None)
+        self._members.pop(key, None)
+        self._first.pop(key, None)
+        self._owed.pop(key, None)
+        self._before.pop(key, None)
+        if self._forgotten is not None:
+            self._forgotten(key)
 
     def take_findings(self) -> list[tuple[ScopeKey, list[Finding]]]:
         """Findings of the scopes that changed since the last call."""
@@ -116,13 +197,22 @@ class WiderScopes:
 
     def _speaker(self, key: ScopeKey) -> Run | None:
         """The run that names a session's service and agent: the first one."""
-        runs = self._members.get(key, {}).values()
-        return min(runs, key=lambda run: (run.started_ns, run.trajectory_id), default=None)
+        runs = [*self._members.get(key, {}).values(), *([self._before[key]] if key in self._before else [])]
+        return min(runs, key=_begin, default=None)
 
     def findings(self) -> list[Finding]:
         """Findings of all scopes in memory."""
         self.take_findings()
         return [f for key in sorted(self._findings) for f in self._findings[key]]
+
+
+def _put(run: LiveRun, judge: ScopeJudge) -> None:
+    for step in run.judged():
+        judge.put(step, run.run.trajectory_id)
+
+
+def _begin(run: Run) -> tuple[int, str]:
+    return (run.started_ns, run.trajectory_id)
 
 
 def _key_of(scope: Scope, run: Run) -> ScopeKey | None:

@@ -1,0 +1,169 @@
+"""What is judged over a session, an agent or a tenant goes on where it was: after its runs left memory, and after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from trailhound.collector.assemble import scopes
+from trailhound.collector.journal import load_cursor
+from trailhound.collector.store import Listing
+from trailhound.collector.store.memory import MemoryStore
+from trailhound.collector.storing import cursor_path
+from trailhound.config import Config
+from trailhound.document import finding_document
+from trailhound.errors import Retryable
+from trailhound.testing import START_NS, any_value
+from trailhound.testing_traffic import request_of, requests
+
+from .conftest import SETTINGS, Life, World
+
+ALL = Listing(limit=1000)
+
+
+def world_with(path: Path, **rules: Any) -> World:
+    settings = SETTINGS | {"data_dir": path, "rules": rules}
+    return World(Config.model_validate(settings))
+
+
+def question(number: int, calls: int = 2, session: str = "chat") -> bytes:
+    """One run of a conversation: it searches for the same thing as the runs before it, and finds nothing."""
+    begin = START_NS + number * 10**11
+    spans = [span(number, 0, begin, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk", "gen_ai.conversation.id": session})]  # fmt: skip
+    for call in range(calls):
+        attributes = {
+            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "gen_ai.tool.call.id": f"c{number}{call}",
+            "gen_ai.tool.call.arguments": json.dumps({"q": "wheel"}), "gen_ai.tool.call.result": "nothing",
+        }  # fmt: skip
+        spans.append(span(number, call + 1, begin + (call + 1) * 10**9, attributes))
+    return request_of(spans)
+
+
+def span(number: int, index: int, start: int, attributes: dict[str, Any]) -> Span:
+    made = Span(
+        trace_id=(number + 1).to_bytes(16, "big"), span_id=(number * 50 + index + 1).to_bytes(8, "big"), name="x"
+    )
+    if index:
+        made.parent_span_id = (number * 50 + 1).to_bytes(8, "big")
+    made.start_time_unix_nano, made.end_time_unix_nano = start, start + 5 * 10**8 + (0 if index else 10**10)
+    for key, value in attributes.items():
+        made.attributes.add(key=key).value.CopyFrom(any_value(value))
+    return made
+
+
+def later(world: World, life: Life, seconds: float) -> None:
+    """Time passes, under traffic that seals segments, until nothing of before is in memory."""
+    for number in range(4):
+        world.clock.advance(seconds / 4)
+        world.receive(*requests(4, seed=int(seconds) + number))
+        while life.turn_over():
+            pass
+
+
+def talked(world: World, between: Callable[[Life], Life], runs: int = 4) -> Life:
+    life = world.live()
+    for number in range(runs):
+        world.receive(question(number))
+        later(world, life, 1800)
+        life = between(life)
+    world.finish(life)
+    return life
+
+
+def forgetful(world: World) -> Life:
+    """The next process; its replay does not begin at the beginning."""
+    assert load_cursor(cursor_path(world.config)).low_water > 1
+    return world.live()
+
+
+def told(world: World, scope: str) -> list[str]:
+    found = [f for f in world.store.list_findings(ALL) if f.scope == scope and f.agent == "desk"]
+    return sorted(json.dumps(finding_document(f), sort_keys=True) for f in found)
+
+
+RULES = {
+    "budget": {
+        "agent": {"tool_calls": 5, "window": "24h"},
+        "session": {"tool_calls": 7},
+        "tenant": {"tool_calls": 1000},
+    }
+}
+
+
+@pytest.mark.parametrize("how", ["restart", "crowded", "restart and crowded"])
+def test_sessions_and_windows_survive(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = world_with(tmp_path / "calm", **RULES)
+    talked(calm, lambda life: life)
+    if "crowded" in how:
+        monkeypatch.setattr(scopes, "IDLE_STEPS", 0)
+    other = world_with(tmp_path / "other", **RULES)
+    life = talked(other, (lambda _: forgetful(other)) if "restart" in how else lambda life: life)
+    for scope, expected in (("session", {"loop", "budget"}), ("agent", {"budget"})):
+        assert told(other, scope) == told(calm, scope)
+        assert {json.loads(f)["rule"] for f in told(other, scope)} == expected
+    [loop] = [json.loads(f) for f in told(other, "session") if '"loop"' in f]
+    assert len(loop["evidence"]) == 8
+    if how == "restart":
+        assert life.value("agent_findings_total", service="shop", agent="desk", rule="loop", severity="critical") in (
+            0,
+            None,
+        )
+    for world in (calm, other):
+        world.journal.close()
+
+
+class AwayStore(MemoryStore):
+    away = False
+
+    def list_trajectories(self, listing: Listing) -> Any:
+        if self.away:
+            raise Retryable("away")
+        return super().list_trajectories(listing)
+
+
+def test_what_cannot_be_read_now_is_read_later(tmp_path: Path) -> None:
+    world = world_with(tmp_path / "data")
+    world.store = store = AwayStore()
+    life = world.live()
+    world.receive(question(0))
+    later(world, life, 1800)
+    later(world, life, 1800)
+    life = forgetful(world)
+    store.away = True
+    world.receive(question(1))
+    life.turn_over()
+    life.turn_over()
+    assert told(world, "session") == []
+    store.away = False
+    world.clock.advance(10)
+    world.finish(life)
+    [loop] = told(world, "session")
+    assert len(json.loads(loop)["evidence"]) == 4
+    world.journal.close()
+
+
+def test_memory_of_sessions_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "IDLE_STEPS", 40)
+    world = world_with(tmp_path / "data")
+    life = world.live()
+    for number in range(60):
+        world.receive(question(number, session=f"s{number // 2}"))
+        world.clock.advance(30)
+        while life.turn_over():
+            pass
+    world.clock.advance(200)
+    life.turn_over()
+    world.clock.advance(2)
+    while life.turn_over():
+        pass
+    wider = life.watch._wider
+    assert len(wider._idle) <= 40
+    assert sum(judge.size for judge in wider._judges.values()) <= 40
+    assert len(wider._members) == len(wider._idle)
+    assert len(told(world, "session")) == 30
+    world.journal.close()
