@@ -124,7 +124,7 @@ def test_its_time_is_up_after_a_day(world: World, restart: bool) -> None:
     assert (run.status, run.status_reason) == ("unfinished", "waiting_timeout")
     assert life.value("trailhound_trajectories_closed_total", reason="waiting_timeout") == 1
     [finding] = [f for f in world.store.list_findings(ALL) if f.trajectory_id == run.trajectory_id]
-    assert (finding.rule, finding.details) == ("unfinished", {"reason": "waiting_timeout"})
+    assert (finding.rule, finding.details["reason"]) == ("unfinished", "waiting_timeout")
     world.finish(world.live())
     assert run_of(world).status_reason == "waiting_timeout"
     assert len([f for f in world.store.list_findings(ALL) if f.rule == "unfinished"]) == 1 + unfinished_traffic(world)
