@@ -42,8 +42,7 @@ class LiveRun(Packable):
         """Since when it is in memory, when a record last touched it, and the longest time between two that did."""
         self.due_ns = 0
         """When its time is up if nothing comes, as of the last look."""
-        self.full = False  # it has as many spans as a run may have
-        self.late = False  # it was over, and is open again because a span came late
+        self.full = self.late = False  # it has all spans that it may have; it was over, and a span came late
         self._rules = rules
         super().__init__()
         self._begin()
