@@ -252,8 +252,7 @@ class Step:
     """Results of earlier calls found in this step's input messages (`call_id` and `result` set)."""
     approvals: tuple[Approval, ...] = ()
     links: tuple[SpanLink, ...] = ()
-    hands_to: str | None = None
-    """The agent that the step hands a task over to, as the span names it; None when it names none."""
+    hands_to: str | None = None  # the agent that the step hands a task over to, as the span names it
     truncated: bool = False
     instrumentation: str = ""
     """Name of the instrumentation scope that made the span: two of them side by side report one call twice."""
@@ -305,8 +304,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Joined:
-    """Why two traces are one run: the `kind` as in `runs.join`, the trace that asked, called or was linked to, the other,
-    and the call id, or the id of the span that links or serves."""
+    """Why two traces are one run: as in `runs.join`; the asking trace, the other, and the call's or the joining span's id."""
 
     kind: str
     first: str
