@@ -36,12 +36,9 @@ class LiveRun(Packable):
     def __init__(self, run: Run, rules: RuleSet) -> None:
         self.run = run
         self.findings: list[Finding] = []
-        self.first_segment = 0
-        """Journal segment of its first record; the low-water mark needs it."""
-        self.since_ns = self.touched_ns = self.longest_pause_ns = 0
-        """Since when it is in memory, when a record last touched it, and the longest time between two that did."""
-        self.due_ns = 0
-        """When its time is up if nothing comes, as of the last look."""
+        self.first_segment = 0  # journal segment of its first record, for the low-water mark
+        self.since_ns = self.touched_ns = self.longest_pause_ns = 0  # in memory since; last touch; longest time between
+        self.due_ns = 0  # when its time is up if nothing comes, as of the last look
         self.full = self.late = False  # it has all spans that it may have; it was over, and a span came late
         self._rules = rules
         super().__init__()
