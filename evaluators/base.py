@@ -72,8 +72,13 @@ class Part:
 def fork(value: Any) -> Any:
     """A copy of the parts and containers in `value`; lists and sets hold values alone, which are shared."""
     if isinstance(value, dict):
-        return {k: fork(v) for k, v in value.items()}
-    return value.copy() if isinstance(value, (Part, list, set)) else value
+        if any(issubclass(kind, _CHANGING) for kind in set(map(type, value.values()))):
+            return {k: fork(v) for k, v in value.items()}
+        return value.copy()
+    return value.copy() if isinstance(value, _CHANGING) else value
+
+
+_CHANGING = (Part, dict, list, set)
 
 
 @dataclass(slots=True)

@@ -100,8 +100,11 @@ class Budget(Evaluator[BudgetSettings, Used]):
                 self._look(state, budget, limit, used, step)
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
+        concluded = self._budgets[state.scope].concluded
+        if not concluded and run.status != "completed":
+            return ()
         drafts: list[Draft] = []
-        for limit in self._budgets[state.scope].concluded:
+        for limit in concluded:
             used = run.ended_ns - run.started_ns - run.waited_ns
             if used >= limit[2]:
                 drafts.append(_draft(state, limit, used, limit[0], {}))

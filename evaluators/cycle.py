@@ -44,6 +44,10 @@ class Lane(Part):
     calls: list[Call] = field(default_factory=list)
     matches: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
     """By period: how many of the last calls in a row equal the one that many calls before, without progress."""
+    keys: list[bytes] = field(default_factory=list)
+    """Of the shapes of `calls`: to look for an equal one is one comparison each."""
+    matching: bool = False
+    """Whether any of `matches` may not be 0."""
     round: Round | None = None
 
 
@@ -83,17 +87,20 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
             return  # equal calls of one parallel turn are one
         self._match(lane, call)
         lane.calls.append(call)
+        lane.keys.append(shape.key)
         if len(lane.calls) > WINDOW:
-            del lane.calls[0]
-        self._follow(state, lane, step)
+            del lane.calls[0], lane.keys[0]
+        if lane.matching or lane.round is not None:
+            self._follow(state, lane, step)
 
     def _match(self, lane: Lane, call: Call) -> None:
         calls, matches = lane.calls, lane.matches
-        key = call.shape.key
-        if not any(before.shape.key == key for before in calls[-MAX_PERIOD:]):  # nearly always
-            if any(matches):
-                lane.matches = [0] * (MAX_PERIOD + 1)
+        recent = lane.keys[-MAX_PERIOD:]
+        if call.shape.key not in recent:  # nearly always
+            if lane.matching:
+                lane.matches, lane.matching = [0] * (MAX_PERIOD + 1), False
             return
+        lane.matching = True
         for period in range(1, min(MAX_PERIOD, len(calls)) + 1):
             before = calls[-period]
             same = alike(before.shape, call.shape) and not self._calls.progressed(before.step, call.step)

@@ -28,6 +28,8 @@ _TIME = re.compile(
 )
 """Points in time. A date alone or an hour alone is a value that an agent may well step through, so neither is masked."""
 _SPACES = re.compile(r"[\s]")
+_SHORT = 32
+"""No UUID is shorter, so a short printable text without spaces and colons is what it is."""
 _SMALLEST_EPOCH = 10**9
 _WRITE = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -89,8 +91,8 @@ def _mask_fields(
     fields: dict[Any, Any], volatile: Collection[str], texts: list[str] | None, depth: int
 ) -> dict[Any, Any]:
     masked: dict[Any, Any] = {}
-    for key in sorted(fields, key=str) if len(fields) > 1 else fields:  # so that the texts of two calls line up
-        if key in volatile:
+    for key in _in_line(fields) if len(fields) > 1 else fields:  # so that the texts of two calls line up
+        if volatile and key in volatile:
             continue
         value = fields[key]
         kind = type(value)
@@ -98,11 +100,19 @@ def _mask_fields(
         if means != "value" and kind is not dict and kind is not list:
             value = _mask_known(value, means, texts)
         elif kind is str:
-            value = _mask_text(value, texts)
+            if len(value) >= _SHORT or " " in value or ":" in value or not value.isprintable():
+                value = _mask_text(value, texts)
         elif kind is not int and kind is not bool:
             value = _mask(value, volatile, texts, depth)
         masked[key] = value
     return masked
+
+
+def _in_line(fields: dict[Any, Any]) -> list[Any]:
+    try:
+        return sorted(fields)
+    except TypeError:  # keys of several types, which only hand-made JSON has
+        return sorted(fields, key=str)
 
 
 def _mask_known(value: Any, means: str, texts: list[str] | None) -> Any:
@@ -120,13 +130,14 @@ def _mask_text(text: str, texts: list[str] | None) -> str:
     length = len(text)
     if length > MAX_TEXT:
         return text
-    if length >= 32:
+    if length >= _SHORT:
         text = _UUID.sub("<uuid>", text)
     if ":" in text:
         text = _TIME.sub("<time>", text)
     if " " not in text and not _SPACES.search(text):
         return text
+    plain = " ".join(text.split())
     if texts is not None and length <= MAX_PHRASE and "\n" not in text:
-        texts.append(" ".join(text.split()))
+        texts.append(plain)
         return "<words>"
-    return " ".join(text.split())
+    return plain

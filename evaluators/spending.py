@@ -54,14 +54,16 @@ class Spending(Part):
         if step.kind == "tool":
             if executed(step):
                 self.tool_calls += 1
-                self._note(self.tools, step)
+                if len(self.tools) < (self.room or MAX_EVIDENCE):
+                    self.tools.append((step.trace_id, step.span_id))
         elif step.usage is not None or step.kind in MODEL_KINDS:
             self._add_model(step)
 
     def _add_model(self, step: Step) -> None:
         answered = step.status == "ok" and step.kind in MODEL_KINDS
         self.turns += answered and step.kind == "llm"
-        self._note(self.models, step)
+        if len(self.models) < (self.room or MAX_EVIDENCE):
+            self.models.append((step.trace_id, step.span_id))
         usage = step.usage
         known = usage is not None and usage.input_tokens is not None and usage.output_tokens is not None
         if usage is not None:

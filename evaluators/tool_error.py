@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,8 +33,7 @@ class ToolErrorSettings(RuleSettings):
     agent: AgentRate = Field(AgentRate(), description="for all runs of one agent, per window")
 
 
-@dataclass(slots=True, frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """The calls of one tool so far; replaced, never changed."""
 
     calls: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trailhound.clock import rfc3339
-from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, ref
+from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, ref
 from trailhound.evaluators.reached import reached
 from trailhound.model import Run, Step
 
@@ -16,12 +16,7 @@ OUR_DOING = frozenset({"memory", "step_limit"})
 
 @dataclass(slots=True)
 class Last(State):
-    evidence: tuple[Ref, ...] = ()
-    call: str = ""
-    answered: bool = False
-    """The last call was a model's answer that asked for nothing more."""
-    cut_off: bool = False
-    """The last call was one for a model that could not be reached any more."""
+    call: Step | None = None
 
 
 class Unfinished(Evaluator[RuleSettings, Last]):
@@ -42,23 +37,28 @@ class Unfinished(Evaluator[RuleSettings, Last]):
     StateType = Last
 
     def step(self, state: Last, step: Step, run_id: str) -> None:
-        state.evidence = (ref(step),)
-        state.call = f"{step.kind} {step.name}"[:120]
-        state.cut_off = step.kind == "llm" and not reached(step)
-        state.answered = step.kind == "llm" and step.status == "ok" and bool(step.output) and not step.tool_requests
+        state.call = step
 
     def conclude(self, state: Last, run: Run) -> Iterable[Draft]:
-        cut_off = run.status == "failed" and state.cut_off
+        call = state.call
+        cut_off = run.status == "failed" and call is not None and call.kind == "llm" and not reached(call)
         if (run.status != "unfinished" and not cut_off) or run.status_reason in OUR_DOING:
             return
         seen = rfc3339(run.ended_ns) if run.ended_ns else "never"
-        after = " after an answer" if state.answered else ""
+        answered = call is not None and _is_answer(call)
+        last = f"{call.kind} {call.name}"[:120] if call is not None else "not seen"
+        after = " after an answer" if answered else ""
         yield Draft(
             anchor="run",
             severity="warning",
-            summary=f"the run stopped without an end{after}; the last call was {state.call or 'not seen'}",
+            summary=f"the run stopped without an end{after}; the last call was {last}",
             expected="the run's root ends",
             actual=f"{'no model could be reached' if cut_off else 'no end of the root'}; the last sign of life was {seen}",
-            evidence=state.evidence,
-            details={"reason": run.status_reason, "ending": "answered" if state.answered else "abandoned"},
+            evidence=(ref(call),) if call is not None else (),
+            details={"reason": run.status_reason, "ending": "answered" if answered else "abandoned"},
         )
+
+
+def _is_answer(step: Step) -> bool:
+    """Whether it is a model's answer that asks for nothing more."""
+    return step.kind == "llm" and step.status == "ok" and bool(step.output) and not step.tool_requests

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import gc
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -245,6 +247,43 @@ def test_a_step_in_order_is_taken_once(rule: Evaluator[Any, Any], monkeypatch: p
         judge.put(step)
         judge.settle(header("open"))
     assert taken == sum(step.kind in rule.reads for step in steps)
+
+
+@every_rule
+def test_the_work_for_a_step_does_not_grow(rule: Evaluator[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in calls of functions, Python's and C's, which no other load on the machine changes."""
+    monkeypatch.setattr(base, "MAX_EVIDENCE", 20)
+    monkeypatch.setattr(spending, "MAX_EVIDENCE", 20)
+    steps = long_history(4000)
+    for scope in scopes_of(rule):
+        state, done, works = rule.begin(scope), 0, []
+        for until in (1000, 2000, 3000, 4000):
+            works.append(calls_made(lambda done=done, until=until, state=state: fold(rule, state, steps[done:until])))  # type: ignore[misc]
+            done = until
+        assert works[3] <= works[1] * 1.1 + 100, (scope, works)
+
+
+def fold(rule: Evaluator[Any, Any], state: State, steps: list[Step]) -> None:
+    for index, step in enumerate(steps):
+        if step.kind in rule.reads:
+            rule.step(state, step, f"run{index % 1000}")
+
+
+def calls_made(work: Callable[[], None]) -> int:
+    """How many functions `work` calls."""
+    calls = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
 
 
 @every_rule
