@@ -224,8 +224,7 @@ class LiveRun(Packable):
             self._judge.drop(step)
             self._notes.gone(step)
         step.counted = now
-        if not now:
-            step.approval = None
+        step.approval = step.approval if now else None
 
     # ------------------------------------------------------------ what it is
 
