@@ -1,0 +1,75 @@
+"""Approvals that are older than the journal, and evidence for calls whose runs have left memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.assemble.test_verdicts import agent, log, refund, said
+from trailhound.collector.journal import JournalWriter
+from trailhound.collector.store import Listing
+from trailhound.config import Config
+from trailhound.model import Finding, Record
+
+from .conftest import SETTINGS, Life, World
+
+DAY = 86_400
+MORE = {"tools": [{"match": "refund", "risk": "high"}], "approvals": {"complete": True}}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> World:
+    return World(Config.model_validate(SETTINGS | MORE | {"data_dir": tmp_path / "data"}))
+
+
+def receive(world: World, *records: Record) -> None:
+    for record in records:
+        world.journal.append(record.signal, record.tenant, record.body).result(5)
+
+
+def pass_time(world: World, life: Life, seconds: float) -> None:
+    """The journal's segments are sealed and stored, and time passes for everybody."""
+    world.journal.close()
+    world.journal = JournalWriter(world.config.data_dir / "journal", world.config.journal, world.clock)
+    for _ in range(8):
+        while life.turn_over():
+            pass
+        world.clock.advance(seconds / 8)
+
+
+def findings(world: World) -> list[Finding]:
+    return [f for f in world.store.list_findings(Listing(limit=100)) if f.rule == "approval"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_approval_two_days_before_its_call(shop: World, restart: bool) -> None:
+    life = shop.live()
+    receive(shop, log(5, said(call_id="c1", session="s")))
+    pass_time(shop, life, DAY)
+    receive(shop, agent(100, session="other", trace=9, number=90))  # the journal goes on
+    pass_time(shop, life, DAY)
+    if restart:
+        life = shop.live()
+        assert life.pump.position.segment > 1  # what told of the approval is not read again
+    receive(shop, refund(2 * DAY), agent(2 * DAY - 1))
+    pass_time(shop, life, 600)
+    assert findings(shop) == []
+    receive(shop, refund(2 * DAY + 60, number=3))  # once is once
+    pass_time(shop, life, 600)
+    assert [f.details["verdict"] for f in findings(shop)] == ["missing"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_evidence_hours_after_the_run_was_forgotten(shop: World, restart: bool) -> None:
+    life = shop.live()
+    receive(shop, refund(10), agent())
+    pass_time(shop, life, 4 * 3600)
+    [fired] = findings(shop)
+    assert (fired.state, life.watch.runs) == ("firing", {})
+    if restart:
+        life = shop.live()
+    receive(shop, log(5, said(call_id="c1", session="s")))
+    pass_time(shop, life, 600)
+    [over] = findings(shop)
+    assert (over.finding_id, over.state) == (fired.finding_id, "resolved")
