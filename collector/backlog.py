@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 
-from trailhound.collector.store import SpanRow
+from trailhound.collector.store import LogRow, SpanRow
 
 MAX_ROWS_BYTES = 64 * 2**20
 """OTLP bytes of rows that wait in memory; a row costs several times that as Python objects."""
@@ -18,6 +18,8 @@ class Batch:
 
     segment: int
     rows: list[SpanRow] | None = field(default_factory=list)
+    logs: list[LogRow] = field(default_factory=list)
+    """Of log records that say something of a run; lost with `rows`."""
     spans: int = 0
     bytes: int = 0
 
@@ -27,8 +29,13 @@ class Batch:
             self.bytes += sum(len(received.raw) for received, _ in rows)
         self.spans += len(rows)
 
+    def add_logs(self, logs: list[LogRow]) -> None:
+        if self.rows is not None:
+            self.logs += logs
+            self.bytes += sum(len(row.raw) for row in logs)
+
     def let_go(self) -> None:
-        self.rows, self.bytes = None, 0
+        self.rows, self.logs, self.bytes = None, [], 0
 
 
 class Backlog:

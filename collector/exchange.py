@@ -8,7 +8,9 @@ from typing import Protocol
 
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.decode import Received
+from trailhound.collector.overhear import Told
 from trailhound.collector.parked import Heard, ParkedRun
+from trailhound.collector.store import LogRow
 from trailhound.model import Finding, Rejected, Run, Scope, Span, Step
 
 Key = tuple[str, str]
@@ -29,6 +31,8 @@ class Stored:
     """Of several runs, the one that started first."""
     full: bool = False
     """The run was ended by its number of steps: its spans are kept, and it is judged no more."""
+    logs: Sequence[LogRow] = ()
+    """The log records about a run that was closed."""
 
 
 class Recall(Protocol):
@@ -72,6 +76,8 @@ class Fed:
     new: list[tuple[Received, Step]] = field(default_factory=list)
     replaced: list[tuple[Received, Step]] = field(default_factory=list)
     """Later reports of spans that were known, which take their place; counted as duplicates."""
+    logs: list[Told] = field(default_factory=list)
+    """Log records that say something of a run."""
     duplicate: int = 0
     rejected: list[Rejected] = field(default_factory=list)
 

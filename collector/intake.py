@@ -8,13 +8,14 @@ from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.decode import Received, decode_logs, decode_traces
-from trailhound.collector.dialects import read, read_alone, read_decision, read_log
+from trailhound.collector.dialects import read
 from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
+from trailhound.collector.overhear import Told, told_by
 from trailhound.collector.parked import Heard, Parked
 from trailhound.collector.prices import prices_of
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
-from trailhound.model import Record, Run, Step
+from trailhound.model import LogRecord, Record, Run, Step
 
 MAX_FULL = 100_000
 """Traces of runs that reached their limit of steps, remembered at once; of others the store tells."""
@@ -52,7 +53,7 @@ class Intake:
         """Take one acknowledged request."""
         fed = Fed()
         if record.signal == "logs":
-            self._overhear(record)
+            fed.logs = self._overhear(decode_logs(record))
             return fed
         decoded = decode_traces(record)
         fed.rejected = decoded.rejected
@@ -131,15 +132,18 @@ class Intake:
                 self._full.update(((step.tenant, step.trace_id), None) for step in run.steps())
         return changed
 
-    def _overhear(self, record: Record) -> None:
-        """Join log records with the spans that they belong to."""
-        for entry in decode_logs(record):
-            if (decided := read_decision(entry)) is not None:
-                self._decide(decided)
-            said, alone = read_log(entry), read_alone(entry, self._config.runs.task)
-            if (step := said or alone) is not None:
-                self._prices.priced(step)
-                self._hear(said, alone)
+    def _overhear(self, records: Iterable[LogRecord]) -> list[Told]:
+        """Join log records with the spans that they belong to; returns those that say something."""
+        found = []
+        for told in (told_by(record, self._config.runs.task) for record in records):
+            if told.decided is not None:
+                self._decide(told.decided)
+            if told.step is not None:
+                self._prices.priced(told.step)
+                self._hear(told.said, told.alone)
+            if told.step is not None or told.decided is not None:
+                found.append(told)
+        return found
 
     def _hear(self, said: Step | None, alone: Step | None) -> None:
         step = said or alone
@@ -220,6 +224,7 @@ class Intake:
                 self._renew(run)
         for said, alone in stored.heard:
             self._hear(said, alone)
+        self._overhear(row.record() for row in stored.logs)
 
 
 def _parents_first(steps: Iterable[Step]) -> list[Step]:

@@ -181,6 +181,7 @@ class Pump:
         duplicate = len(fed.new) + fed.duplicate  # without a batch: the store has all of them already
         if self._batch is not None:
             self._batch.add([*fed.new, *fed.replaced])
+            self._batch.add_logs([row for told in fed.logs if (row := told.row()) is not None])
             duplicate = fed.duplicate - len(fed.replaced)
         count, rejected = len(fed.new) + fed.duplicate + len(fed.rejected), len(fed.rejected)
         self._tally.decoded(count, duplicate=duplicate, rejected=rejected)

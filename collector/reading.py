@@ -11,7 +11,7 @@ from trailhound.clock import rfc3339
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.view import Document, Page
 from trailhound.collector.decode.encode import encode_request
-from trailhound.collector.rebuild import rebuild
+from trailhound.collector.rebuild import rebuild, stored_of
 from trailhound.collector.store import Listing, Session, Store
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved, frozen
@@ -122,8 +122,8 @@ class Reading:
 
     def _whole(self, store: Store, run: Run) -> Trajectory:
         """A stored run with its steps; without them where retention has taken its spans."""
-        spans = store.load_spans(run.tenant, run.trace_ids)
-        made = [t for t in rebuild(self._config, spans) if t.run.trajectory_id == run.trajectory_id]
+        stored = stored_of(store, run.tenant, run.trace_ids)
+        made = [t for t in rebuild(self._config, *stored) if t.run.trajectory_id == run.trajectory_id]
         findings = self._findings_of([run]).get(RUNS.key(run), [])
         if made:
             run.joins = made[0].run.joins

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trailhound.collector.exchange import Stored
+from trailhound.collector.store import LogRow, Store
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.model import Span, Trajectory
 
 
-def rebuild(config: Config, spans: Sequence[Span]) -> list[Trajectory]:
-    """The runs of these spans, at their end."""
+def stored_of(store: Store, tenant: str, trace_ids: Sequence[str]) -> tuple[list[Span], list[LogRow]]:
+    """What the store has of these traces: spans, and log records about them."""
+    return store.load_spans(tenant, trace_ids), store.load_logs(tenant, trace_ids)
+
+
+def rebuild(config: Config, spans: Sequence[Span], logs: Sequence[LogRow] = ()) -> list[Trajectory]:
+    """The runs of these spans and of log records about them, at their end."""
     watch = Watch(config)
-    watch.restore(Stored(spans))
+    watch.restore(Stored(spans, logs=logs))
     watch.finish()
     for trajectory in watch.trajectories():
         if trajectory.run.status_reason == "end_of_input":

@@ -10,6 +10,7 @@ from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.earlier import earlier
 from trailhound.collector.exchange import Stored
 from trailhound.collector.parked import ParkedRun
+from trailhound.collector.rebuild import stored_of
 from trailhound.collector.store import Store
 from trailhound.errors import Retryable
 from trailhound.model import Run, Scope
@@ -101,11 +102,14 @@ class Recall:
 def _late(store: Store, trace: _Late) -> Stored:
     run = store.get_trajectory(trace.trace_id, trace.tenant)
     if run is None:
-        return Stored(store.load_spans(trace.tenant, [trace.trace_id]))
+        return Stored(
+            store.load_spans(trace.tenant, [trace.trace_id]), logs=store.load_logs(trace.tenant, [trace.trace_id])
+        )
     if run.status_reason == "step_limit":
         return Stored(full=True)
     findings = store.findings_of(trace.tenant, [run.trajectory_id])
-    return Stored(store.load_spans(trace.tenant, run.trace_ids), findings)
+    spans, logs = stored_of(store, trace.tenant, run.trace_ids)
+    return Stored(spans, findings, logs=logs)
 
 
 def _parked(store: Store, entry: ParkedRun) -> Stored:

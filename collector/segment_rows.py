@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from trailhound.collector.decode import decode_traces
+from trailhound.collector.decode import decode_logs, decode_traces
 from trailhound.collector.dialects import read
 from trailhound.collector.journal import JournalReader, Position
-from trailhound.collector.store import SpanRow
+from trailhound.collector.overhear import told_by
+from trailhound.collector.store import LogRow, SpanRow
 from trailhound.config import Config
 from trailhound.errors import Invalid
 from trailhound.model import Record
@@ -33,6 +35,16 @@ def segment_rows(config: Config, reader: JournalReader, segment: int) -> list[Sp
                 ended[key] = row[1].end_ns
         rows += new + replaced
     return rows
+
+
+def segment_logs(config: Config, reader: JournalReader, segment: int) -> list[LogRow]:
+    """Every log record of the segment that says something of a run; raises OSError."""
+    found = []
+    for record in _records(reader, segment):
+        if record.signal == "logs":
+            with suppress(Invalid):  # the pump has set the record aside as a dead letter
+                found += [told_by(entry, config.runs.task).row() for entry in decode_logs(record)]
+    return [row for row in found if row is not None]
 
 
 def _records(reader: JournalReader, segment: int) -> Iterator[Record]:

@@ -18,8 +18,8 @@ from trailhound.collector.journal import Cursor, JournalReader, Position, save_c
 from trailhound.collector.kept_approvals import KeptApprovals
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Reached
-from trailhound.collector.rebuild import rebuild
-from trailhound.collector.segment_rows import segment_rows
+from trailhound.collector.rebuild import rebuild, stored_of
+from trailhound.collector.segment_rows import segment_logs, segment_rows
 from trailhound.collector.store import Store
 from trailhound.collector.tally import Tally
 from trailhound.collector.unsaved import Changed, Unsaved
@@ -140,9 +140,13 @@ class Storing:
     # ------------------------------------------------------------ effects first
 
     def _insert(self, store: Store, batch: Batch) -> None:
-        rows = batch.rows if batch.rows is not None else segment_rows(self._config, self._reader, batch.segment)
+        rows, logs = batch.rows, batch.logs
+        if rows is None:
+            rows = segment_rows(self._config, self._reader, batch.segment)
+            logs = segment_logs(self._config, self._reader, batch.segment)
         begun = self._clock.monotonic_s()
         failpoint.hit("store.before_insert")
+        store.put_logs(logs)
         inserted = store.insert_segment(self._token(batch.segment), rows)
         failpoint.hit("store.after_insert")
         self._metrics.observe("trailhound_store_insert_seconds", self._clock.monotonic_s() - begun)
@@ -173,7 +177,7 @@ class Storing:
         tenant, trajectory_id = key
         known = store.get_trajectory(trajectory_id, tenant)
         trace_ids = changed.lost[key] or (known.trace_ids if known is not None else [])
-        for trajectory in rebuild(self._config, store.load_spans(tenant, trace_ids)):
+        for trajectory in rebuild(self._config, *stored_of(store, tenant, trace_ids)):
             if trajectory.run.trajectory_id == trajectory_id:
                 changed.runs[key] = trajectory.run
                 changed.findings.update(((tenant, f.finding_id), f) for f in trajectory.findings)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from trailhound.model import AttributeValue, Resource, Span
+from trailhound.model import AttributeValue, LogRecord, Resource, Span
 
 
 def encode_span(span: Span) -> bytes:
@@ -34,6 +35,25 @@ def encode_span(span: Span) -> bytes:
         ids = {"trace_id": bytes.fromhex(link.trace_id), "span_id": bytes.fromhex(link.span_id)}
         _fill(made.links.add(**ids).attributes, link.attributes)
     return made.SerializeToString()
+
+
+def encode_log(record: LogRecord) -> bytes:
+    """An OTLP logs request that holds this record alone."""
+    request = ExportLogsServiceRequest()
+    group = request.resource_logs.add()
+    _fill(group.resource.attributes, record.resource.attributes)
+    scope = group.scope_logs.add()
+    scope.scope.name, scope.scope.version = record.scope.name, record.scope.version
+    made = scope.log_records.add(
+        time_unix_nano=record.time_ns,
+        event_name=record.event_name,
+        trace_id=bytes.fromhex(record.trace_id),
+        span_id=bytes.fromhex(record.span_id),
+    )
+    made.severity_number = record.severity  # type: ignore[assignment]  # an unknown number passes
+    _set(made.body, record.body)
+    _fill(made.attributes, record.attributes)
+    return request.SerializeToString()
 
 
 def encode_resource(resource: Resource) -> bytes:

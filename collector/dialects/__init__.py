@@ -43,7 +43,8 @@ def unread(span: Span) -> list[tuple[str, str]]:
 def read_log(record: LogRecord) -> Step | None:
     """What a log record says about the span that it belongs to, as a step that holds only that; None when nothing."""
     span = as_span(record)
-    return None if span is None else _reader.read(span)
+    step = None if span is None else _reader.read(span)
+    return step if step is not None and (step.dialects or step.approvals) else None
 
 
 def read_decision(record: LogRecord) -> Step | None:

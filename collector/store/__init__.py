@@ -1,6 +1,6 @@
 """Station 7: where spans, runs and findings are kept; `open_store` picks the store that a DSN names."""
 
-from trailhound.collector.store.base import DeadLetter, Inserted, Listing, Session, SpanRow, Stats, Store
+from trailhound.collector.store.base import DeadLetter, Inserted, Listing, LogRow, Session, SpanRow, Stats, Store
 from trailhound.collector.store.registry import SCHEMES, open_store
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "DeadLetter",
     "Inserted",
     "Listing",
+    "LogRow",
     "Session",
     "SpanRow",
     "Stats",

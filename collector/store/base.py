@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from trailhound.canonical import stable_id
-from trailhound.collector.decode import Received
+from trailhound.collector.decode import Received, decode_logs
 from trailhound.errors import Invalid
-from trailhound.model import Finding, Run, Signal, Span, Step, Totals
+from trailhound.model import Finding, LogRecord, Record, Run, Signal, Span, Step, Totals
 
 SpanRow = tuple[Received, Step]
 """A span as received and what it means: one row of `otel_traces`."""
@@ -67,6 +67,32 @@ class DeadLetter:
         """The same for the same letter on every replay."""
         place = (self.tenant, str(self.received_ns), self.reason, self.trace_id, self.span_id)
         return stable_id(*place, self.raw.hex())
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """A log record that says something of a run: one row of `run_logs`."""
+
+    tenant: str
+    trace_id: str
+    """The trace it is about; for an agent that sends no spans one made of session and turn."""
+    span_id: str
+    event_name: str
+    service: str
+    time_ns: int
+    received_ns: int
+    raw: bytes
+    """An OTLP logs request that holds the record alone."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same record, however often it was sent."""
+        return stable_id(self.tenant, self.trace_id, self.raw.hex())
+
+    def record(self) -> LogRecord:
+        """The log record as it was received."""
+        [record] = decode_logs(Record("logs", self.tenant, self.raw, self.received_ns))
+        return record
 
 
 @dataclass(frozen=True)
@@ -129,6 +155,14 @@ class Store(Protocol):
         ...
 
     def put_dead_letters(self, letters: Sequence[DeadLetter]) -> None: ...
+
+    def put_logs(self, rows: Sequence[LogRow]) -> None:
+        """Keep log records; the same record is kept once."""
+        ...
+
+    def load_logs(self, tenant: str, trace_ids: Sequence[str]) -> list[LogRow]:
+        """The log records about these traces in order of (time, id)."""
+        ...
 
     def load_spans(self, tenant: str, trace_ids: Sequence[str]) -> list[Span]:
         """The spans of these traces in order of (start, span id), as they were received.

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from trailhound.collector.store import queries
-from trailhound.collector.store.base import DeadLetter, Inserted, Listing, Session, SpanRow, Stats
+from trailhound.collector.store.base import DeadLetter, Inserted, Listing, LogRow, Session, SpanRow, Stats
 from trailhound.collector.store.connection import Connection
+from trailhound.collector.store.logs import load_logs, log_row
 from trailhound.collector.store.migrate import apply_retention, migrate
 from trailhound.collector.store.runs import finding_row, letter_row, run_row
 from trailhound.collector.store.segments import SegmentWriter
@@ -63,6 +64,14 @@ class ClickHouseStore:
     def put_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         rows = [letter_row(letter) for letter in letters]
         self._counted("put", lambda: self._connection.insert("dead_letter", rows))
+
+    def put_logs(self, rows: Sequence[LogRow]) -> None:
+        if rows:
+            kept = [log_row(row) for row in rows]
+            self._counted("insert", lambda: self._connection.insert("run_logs", kept))
+
+    def load_logs(self, tenant: str, trace_ids: Sequence[str]) -> list[LogRow]:
+        return self._counted("read", lambda: load_logs(self._connection, tenant, trace_ids))
 
     def load_spans(self, tenant: str, trace_ids: Sequence[str]) -> list[Span]:
         return self._counted("read", lambda: load_spans(self._connection, tenant, trace_ids))

@@ -15,6 +15,7 @@ from trailhound.collector.store.base import (
     DeadLetter,
     Inserted,
     Listing,
+    LogRow,
     Session,
     SpanRow,
     Stats,
@@ -39,6 +40,7 @@ class MemoryStore:
         self._runs: dict[tuple[str, str], tuple[int, Run]] = {}
         self._findings: dict[tuple[str, str], tuple[int, Finding]] = {}
         self._letters: dict[str, DeadLetter] = {}
+        self._logs: dict[tuple[str, str], LogRow] = {}
 
     def open(self) -> None:
         """Nothing to connect to."""
@@ -77,6 +79,16 @@ class MemoryStore:
     def put_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         with self._lock:
             self._letters.update((letter.id, letter) for letter in letters)
+
+    def put_logs(self, rows: Sequence[LogRow]) -> None:
+        with self._lock:
+            self._logs.update(((row.tenant, row.id), row) for row in rows)
+
+    def load_logs(self, tenant: str, trace_ids: Sequence[str]) -> list[LogRow]:
+        wanted = set(trace_ids)
+        with self._lock:
+            found = [row for row in self._logs.values() if row.tenant == tenant and row.trace_id in wanted]
+        return sorted(found, key=lambda row: (row.time_ns, row.id))
 
     def load_spans(self, tenant: str, trace_ids: Sequence[str]) -> list[Span]:
         wanted = set(trace_ids)

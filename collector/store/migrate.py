@@ -57,6 +57,7 @@ def apply_retention(connection: Connection, retention: Retention) -> None:
         ("trajectories", "UpdatedAt", retention.trajectories),
         ("findings", "UpdatedAt", retention.findings),
         ("dead_letter", "ReceivedAt", retention.spans),
+        ("run_logs", "ReceivedAt", retention.spans),
     ):
         [[created]] = connection.fetch(
             "SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = {table:String}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from trailhound.collector.store import DeadLetter, Inserted, Listing, SpanRow, Stats, Store, open_store
+from trailhound.collector.decode.encode import encode_log
+from trailhound.collector.store import DeadLetter, Inserted, Listing, LogRow, SpanRow, Stats, Store, open_store
 from trailhound.config import Retention
 from trailhound.errors import Invalid
 from trailhound.metrics import Metrics
-from trailhound.model import Finding, InstrumentationScope, Resource, Run, Span, SpanEvent, SpanLink, Totals
+from trailhound.model import Finding, InstrumentationScope, LogRecord, Resource, Run, Span, SpanEvent, SpanLink, Totals
 from trailhound.testing import make_span, store_row, store_rows
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -334,6 +336,22 @@ def test_sessions_sum_their_runs(store: Store) -> None:
     assert (oldest.totals.steps, oldest.totals.turns, oldest.totals.cost_usd) == (10, 6, Decimal("0.0105"))
     assert store.list_sessions(Listing(after=(newest.started_ns, "s2"))) == [oldest]
     assert [found.session_id for found in store.list_sessions(Listing({"user_id": "u1"}))] == ["s1"]
+
+
+# ---------------------------------------------------------------- log records
+
+
+def test_a_log_record_comes_back_as_it_was_and_once(store: Store) -> None:
+    body = {"index": 0, "nested": [1, 2.5, None, True, {"text": "\u00e4"}]}
+    resource, scope = Resource({"service.name": "shop"}), InstrumentationScope("events", "1")
+    record = LogRecord("default", TRACE, "b" * 16, "gen_ai.choice", body, {"n": 1}, resource, scope, NOW, 9, NOW + 1)
+    row = LogRow("default", TRACE, "b" * 16, "gen_ai.choice", "shop", NOW, NOW + 1, encode_log(record))
+    store.put_logs([row])
+    store.put_logs([row, replace(row, tenant="other")])
+    [loaded] = store.load_logs("default", [TRACE])
+    assert loaded == row
+    assert loaded.record() == record
+    assert store.load_logs("default", ["a" * 32]) == store.load_logs("default", []) == []
 
 
 # ---------------------------------------------------------------- dead letters, life
