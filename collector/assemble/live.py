@@ -249,7 +249,6 @@ class LiveRun(Packable):
         return self.spans > 0
 
     def take_news(self) -> News:
-        """What changed since the last call."""
         return self._notes.take()
 
     def judged(self) -> list[Step]:
