@@ -10,12 +10,13 @@ import hashlib
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects.coerce import text, truth, whole
+from trailhound.collector.dialects.coerce import REDACTED, text, truth, whole
 from trailhound.model import LogRecord, Span
 
 _PREFIXES = ("claude_code.", "codex.", "gemini_cli.")
 _CLAUDE_SCOPE = "com.anthropic.claude_code"
 _CALLS = {"api_request", "api_response", "api_error", "sse_event"}
+_PROMPT = "user_prompt"
 _TOOLS = {"tool_result", "tool_call"}
 _DECISIONS = {
     **dict.fromkeys(("accept", "approved", "approved_for_session", "modify"), "approved"),
@@ -40,17 +41,18 @@ def alone(record: LogRecord) -> Span | None:
     trace_id = _hash(32, record.tenant, record.resource.service, session, turn)
     call = facts.get("gen_ai.tool.call.id") or _one(given, "event.sequence", "request_id") or str(record.time_ns)
     failed, model = "error.type" in facts, facts.get("gen_ai.operation.name") == "chat"
+    own, above = _hash(16, trace_id, event, call), _hash(16, trace_id, "turn")
+    if event == _PROMPT:
+        own, above = above, ""
     return Span(
         tenant=record.tenant,
         trace_id=trace_id,
-        span_id=_hash(16, trace_id, event, call),
-        parent_span_id=""
-        if model
-        else _hash(16, trace_id, "turn"),  # no record ends a turn: a model call may be its end
+        span_id=own,
+        parent_span_id="" if model else above,  # no record ends a turn: a model call may be its end
         name="gen_ai.tool.approval" if event == "tool_decision" else event,
         kind=0,
         start_ns=max(0, record.time_ns - (whole(given.get("duration_ms")) or 0) * 1_000_000),
-        end_ns=record.time_ns,
+        end_ns=0 if event == _PROMPT else record.time_ns,
         attributes={"gen_ai.conversation.id": session} | {k: v for k, v in facts.items() if v is not None},
         resource=record.resource,
         scope=record.scope,
@@ -73,6 +75,8 @@ def _event(record: LogRecord) -> tuple[str, str]:
 
 def _facts(family: str, event: str, given: Json) -> Json | None:
     """The record in the names of OTel GenAI."""
+    if event == _PROMPT:
+        return _turn(given)
     if event in _TOOLS:
         return _tool(given)
     if event == "tool_decision":
@@ -82,6 +86,15 @@ def _facts(family: str, event: str, given: Json) -> Json | None:
     if family == "codex." and event == "api_request":
         return None  # its usage, and that it ended, is in the sse_event
     return _call(given, exclusive=family == "claude_code.", failed=event == "api_error")
+
+
+def _turn(given: Json) -> Json | None:
+    """What the user asked begins a turn: an agent's step that no record ends."""
+    asked = text(given.get("prompt"))
+    if asked is None or asked in REDACTED:
+        return None
+    said = [{"role": "user", "parts": [{"type": "text", "content": asked}]}]
+    return {"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": said}
 
 
 def _call(given: Json, *, exclusive: bool, failed: bool) -> Json:

@@ -30,6 +30,7 @@ def standalone() -> list[Request]:
     scope.scope.name = "com.anthropic.claude_code.events"
     for turn in range(2):
         told: list[tuple[str, dict[str, Any]]] = [
+            ("user_prompt", {"prompt": f"question {turn}"}),
             ("api_request", {"input_tokens": "10", "output_tokens": "2", "model": "claude-sonnet-4-5", "request_id": f"r{turn}"}),
             ("tool_result", {"tool_name": "Bash", "tool_use_id": f"t{turn}", "tool_input": '{"command":"ls"}', "success": "true"}),
         ]  # fmt: skip
@@ -70,6 +71,10 @@ def test_a_run_of_log_records_alone_is_kept() -> None:
     runs, back = kept(standalone())
     assert back == runs
     assert [run["totals"]["tool_calls"] for run in runs] == [1, 1]
+    assert [(run["input"], run["session_id"], run["status"]) for run in runs] == [
+        ("question 0", "s", "completed"),
+        ("question 1", "s", "completed"),
+    ]
 
 
 def test_log_records_that_say_nothing_of_a_run_are_not_kept() -> None:
