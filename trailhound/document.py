@@ -9,6 +9,7 @@ from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.clock import rfc3339
+from trailhound.makeup import makeup_document
 from trailhound.model import Alert, ApprovalVerdict, Failure, Finding, Run, Step, ToolCall, Totals, Trajectory, Usage
 
 MAX_DEPTH = 32
@@ -28,6 +29,7 @@ def trajectory_document(trajectory: Trajectory, *, steps: bool = True) -> dict[s
             {"kind": j.kind, "first": j.first, "second": j.second, "evidence": text(j.evidence)}
             for j in trajectory.run.joins
         ]
+        document["makeup"] = json_safe(makeup_document(trajectory.steps))
         document["steps"] = [step_document(index, step) for index, step in enumerate(trajectory.steps)]
     document["totals"] = totals_document(trajectory.run.totals)
     document["findings"] = [finding_document(finding) for finding in trajectory.findings]

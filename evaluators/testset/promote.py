@@ -10,7 +10,7 @@ from trailhound import __version__
 from trailhound.canonical import digest
 from trailhound.config import Tool
 from trailhound.document import json_safe
-from trailhound.evaluators.testset.case import Case, FailureRecord, Observed, Proof, Source, Turn
+from trailhound.evaluators.testset.case import Case, Environment, FailureRecord, Observed, Proof, Source, Turn
 from trailhound.evaluators.testset.contract import Judgement, judge
 from trailhound.evaluators.testset.derive import contract_of, demanded, standing, underived, worst
 from trailhound.evaluators.testset.fitting import fit
@@ -22,7 +22,7 @@ from trailhound.evaluators.testset.split import Split
 from trailhound.evaluators.testset.unknowns import unknowns_of
 from trailhound.undocument import trajectory_from
 
-_RECORDED_WITHOUT = ("findings",)  # they stand in `failure`
+_RECORDED_WITHOUT = ("findings", "makeup")  # they stand in `failure`, `source` and `environment`
 _NAMES = 100
 """Names tried for cases of one trace before giving up: a trace holds a few runs."""
 
@@ -72,6 +72,7 @@ def build_case(
         failure=FailureRecord(
             status=run["status"], findings=[_observed(f) for f in findings], reproduce=_reproduce(run)
         ),
+        environment=Environment(tools=_makeup(run).get("tools")),
         signature=signature_of(run),
         note=note,
         unknowns=[*underived(run, contract), *unknowns_of(run)],
@@ -141,11 +142,18 @@ def _source(run: dict[str, Any], by: str | None, at: str | None) -> Source:
         environment=run["environment"],
         agent=run["agent"],
         models=_models(run["steps"]),
+        prompt_hash=_makeup(run).get("prompt_hash"),
+        tools_hash=_makeup(run).get("tools_hash"),
         time=run["started_at"],
         finding_ids=[finding["finding_id"] for finding in standing(run)],
         promoted_by=by,
         promoted_at=at,
     )
+
+
+def _makeup(run: dict[str, Any]) -> dict[str, Any]:
+    """Prompt and tools, where the document says anything of them: one of an older daemon does not."""
+    return run.get("makeup") or {}
 
 
 def _models(steps: list[dict[str, Any]]) -> list[str]:

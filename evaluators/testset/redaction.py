@@ -14,7 +14,7 @@ import re2  # type: ignore[import-untyped]
 STRUCTURE = frozenset(
     {"trajectory_id", "trace_ids", "trace_id", "span_id", "parent_span_id", "finding_id", "started_at", "ended_at"}
     | {"first_seen", "last_seen", "status", "kind", "rule", "severity", "state", "scope", "usage", "totals", "cost_usd"}
-    | {"evidence"}
+    | {"evidence", "prompt_hash", "tools_hash"}
 )
 """Keys of a trajectory document whose values our own code wrote."""
 CONTENT = frozenset({"arguments", "result", "input", "output", "details"})

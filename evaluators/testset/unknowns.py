@@ -8,7 +8,7 @@ from typing import Any
 
 def unknowns_of(run: dict[str, Any]) -> list[str]:
     """Sentences about what is missing in a trajectory document; nothing is guessed."""
-    return [*_of_header(run), *_of_steps(run["steps"]), *_of_totals(run["totals"]), *_always()]
+    return [*_of_header(run), *_of_steps(run["steps"]), *_of_totals(run["totals"]), *_of_makeup(run)]
 
 
 def _of_header(run: dict[str, Any]) -> Iterator[str]:
@@ -60,6 +60,12 @@ def _of_totals(totals: dict[str, Any]) -> Iterator[str]:
         yield "the tokens: no model call reported its usage"
 
 
-def _always() -> Iterator[str]:
+def _of_makeup(run: dict[str, Any]) -> Iterator[str]:
+    made = run.get("makeup") or {}
     yield "the right answer and end state: nobody has said them"
-    yield "the system prompt and the tool definitions of that version"
+    missing = [words for key, words in _MAKEUP.items() if made.get(key) is None]
+    if missing:
+        yield f"{' and '.join(missing)} of that version"
+
+
+_MAKEUP = {"prompt_hash": "the system prompt", "tools": "the tools that the agent was offered"}

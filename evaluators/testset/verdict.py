@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from trailhound.canonical import digest
 from trailhound.errors import Invalid, Retryable
 from trailhound.evaluators.testset.answer import wrong_with
 from trailhound.evaluators.testset.case import Case
 from trailhound.evaluators.testset.contract import judge
 from trailhound.evaluators.testset.grader import Grader
 from trailhound.evaluators.testset.trial import Call, Failure, Measured, Reason, TrialResult
+from trailhound.makeup import makeup_document
 from trailhound.model import Step, Trajectory
 
 CALLS_KEPT = 200
@@ -170,7 +170,7 @@ def measure(trajectory: Trajectory | None, duration_s: float | None) -> Measured
     """What the trial used. Cost is unknown as soon as one of its calls has no price."""
     if trajectory is None:
         return Measured(duration_s=duration_s)
-    totals = trajectory.run.totals
+    totals, made = trajectory.run.totals, makeup_document(trajectory.steps)
     return Measured(
         steps=totals.steps,
         turns=totals.turns,
@@ -182,8 +182,8 @@ def measure(trajectory: Trajectory | None, duration_s: float | None) -> Measured
         cost_usd=_cost(trajectory),
         duration_s=duration_s,
         models=sorted({m for s in trajectory.steps if s.model and (m := s.model.response or s.model.request)}),
-        prompt_hash=_hash([s.system_prompt for s in trajectory.steps if s.system_prompt is not None]),
-        tools_hash=_hash([s.tool_definitions for s in trajectory.steps if s.tool_definitions is not None]),
+        prompt_hash=made["prompt_hash"],
+        tools_hash=made["tools_hash"],
     )
 
 
@@ -192,10 +192,6 @@ def _cost(trajectory: Trajectory) -> Decimal | None:
     if totals.unpriced_calls:
         return None
     return totals.cost_usd if totals.llm_calls else Decimal(0)
-
-
-def _hash(values: list[Any]) -> str | None:
-    return digest(sorted({digest(value) for value in values}))[:16] if values else None
 
 
 def executed(steps: Sequence[Step]) -> list[Step]:

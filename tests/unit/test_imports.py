@@ -22,6 +22,7 @@ CORE = {
     "failpoint",
     "judgement",
     "logs",
+    "makeup",
     "metrics",
     "model",
     "notation",
