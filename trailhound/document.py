@@ -83,7 +83,7 @@ def step_document(index: int, step: Step) -> dict[str, Any]:
         "counted": step.counted,
         "approval": _approval(step.approval),
         "truncated": step.truncated,
-    }
+    } | ({"hands_to": text(step.hands_to)} if step.hands_to is not None else {})
 
 
 ALERT_FILTERS = ("tenant", "service", "agent", "alert_id", "rule", "severity", "state")

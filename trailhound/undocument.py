@@ -141,6 +141,7 @@ def _step(run: Run, item: dict[str, Any]) -> Step:
         price_source=item.get("price_source"),
         error=Failure(**item["error"]) if item.get("error") is not None else None,
         truncated=bool(item.get("truncated")),
+        hands_to=item.get("hands_to"),
         counted=item["counted"],
         approval=ApprovalVerdict(**approval) if approval else None,
     )

@@ -48,6 +48,10 @@ class Contract(Demands):
     loops: Loops | None = None
     budget: Budget | None = None
     tool_errors: Literal["recovered"] | None = Field(None, description="recovered: no failed call is left as it is")
+    claims: Literal["backed"] | None = Field(None, description="backed: the answer claims no deed that no call did")
+    subagents: Literal["taken_up"] | None = Field(
+        None, description="taken_up: every task that is handed over to another agent is taken up"
+    )
     ends: Literal["completed"] | None = Field(
         None, description="completed: the run must come to an end without an error"
     )
@@ -141,6 +145,10 @@ def _asked(contract: Contract) -> dict[str, dict[str, Any]]:
         asked["budget"] = {"run": contract.budget.model_dump(exclude_none=True)}
     if contract.tool_errors is not None:
         asked["tool-error"] = {}
+    if contract.claims is not None:
+        asked["false-claim"] = {}
+    if contract.subagents is not None:
+        asked["lost-subagent"] = {}
     if contract.ends is not None:
         asked["unfinished"] = {}
     return asked | {rule: {} for rule in ("forbidden-tool", "missing-tool", "order", "arguments")}

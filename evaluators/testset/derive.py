@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from trailhound.demands import ArgumentCheck, Order
 from trailhound.evaluators.testset.contract import Budget, Contract, Loops
 
 FAILING = frozenset({"warning", "critical"})
+NORMAL = 1.5
+"""Times the baseline's median that a run may use (the live rule's own default, `regression.over: 0.5`)."""
 
 
 def contract_of(run: dict[str, Any]) -> Contract:
@@ -36,6 +39,8 @@ def underived(run: dict[str, Any], contract: Contract) -> list[str]:
             notes.append(
                 f"the finding `{finding['rule']}` has no demand of its own: say in `contract` what should have happened"
             )
+        elif not _gives(finding) and finding["scope"] == "trajectory":
+            notes.append(f"the finding `{finding['rule']}` names nothing that a budget can hold: it is no demand")
         elif finding["scope"] != "trajectory":
             notes.append(
                 f"the finding `{finding['rule']}` is about the whole {finding['scope']}; this case holds one run of it"
@@ -47,9 +52,17 @@ def underived(run: dict[str, Any], contract: Contract) -> list[str]:
     return notes
 
 
-def demanded(run: dict[str, Any]) -> set[str]:
-    """Rules whose findings gave a demand: judged by the contract, the recorded run must break each of them."""
-    return {f["rule"] for f in standing(run) if f["rule"] in _DERIVE and f["scope"] == "trajectory" and not _nearly(f)}
+def demanded(run: dict[str, Any]) -> dict[str, str]:
+    """Rules whose findings gave a demand -> the rule that judges it: judged by it, the recorded run must break each."""
+    found = [f for f in standing(run) if f["rule"] in _DERIVE and f["scope"] == "trajectory" and not _nearly(f)]
+    return {f["rule"]: _JUDGED_BY.get(f["rule"], f["rule"]) for f in found if _gives(f)}
+
+
+_JUDGED_BY = {"regression": "budget"}
+
+
+def _gives(finding: dict[str, Any]) -> bool:
+    return finding["rule"] != "regression" or bool(_excesses(finding))
 
 
 def _nearly(finding: dict[str, Any]) -> bool:
@@ -79,6 +92,42 @@ def _budget(contract: Contract, finding: dict[str, Any]) -> None:
         return
     budget = contract.budget.model_dump(exclude_none=True) if contract.budget else {}
     contract.budget = Budget.model_validate({**budget, metric: float(limit) if isinstance(limit, str) else limit})
+
+
+def _regression(contract: Contract, finding: dict[str, Any]) -> None:
+    """What runs normally need, and half as much again, is the budget; never more than this run used."""
+    for metric, said in _excesses(finding):
+        limit = min(said["value"], NORMAL * said["median"]) or said["value"]
+        whole = metric in ("turns", "tokens")
+        budget = contract.budget.model_dump(exclude_none=True) if contract.budget else {}
+        budget.setdefault(metric, min(math.ceil(limit), int(said["value"])) if whole else limit)
+        contract.budget = Budget.model_validate(budget)
+
+
+def _excesses(finding: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(metric, its numbers) of a `regression` about one run, where a budget can hold the metric."""
+    metrics = finding["details"].get("metrics")
+    if finding["scope"] != "trajectory" or not isinstance(metrics, dict):
+        return []
+    return [
+        (metric, said)
+        for metric, said in metrics.items()
+        if metric in Budget.model_fields
+        and isinstance(said, dict)
+        and _number(said.get("value")) > 0 <= _number(said.get("median"))
+    ]
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else -1.0
+
+
+def _claims(contract: Contract, finding: dict[str, Any]) -> None:
+    contract.claims = "backed"
+
+
+def _subagents(contract: Contract, finding: dict[str, Any]) -> None:
+    contract.subagents = "taken_up"
 
 
 def _tool_error(contract: Contract, finding: dict[str, Any]) -> None:
@@ -135,6 +184,9 @@ _DERIVE: dict[str, Callable[[Contract, dict[str, Any]], None]] = {
     "missing-tool": _missing,
     "arguments": _arguments,
     "order": _order,
+    "regression": _regression,
+    "false-claim": _claims,
+    "lost-subagent": _subagents,
 }
 
 
@@ -156,6 +208,10 @@ def in_words(contract: Contract) -> list[str]:
         ]
     if contract.tool_errors is not None:
         words.append("no failed tool call is left as it is")
+    if contract.claims is not None:
+        words.append("the answer claims nothing that no call did")
+    if contract.subagents is not None:
+        words.append("every task that is handed over is taken up")
     if contract.ends is not None:
         words.append("the run comes to an end without an error")
     return words

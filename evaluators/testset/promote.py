@@ -99,14 +99,15 @@ def prove(case: Case, good: dict[str, Any] | None = None) -> Judgement:
     return judgement
 
 
-def _unproved(case: Case, rules: set[str]) -> list[str]:
+def _unproved(case: Case, rules: dict[str, str]) -> list[str]:
     """What the proof leaves open, in words for `unknowns`."""
     if not case.contract.demands():
         return ["what went wrong: no rule found a fault in this run, so the contract is for a person to write"]
     broken = {breach.partition(":")[0] for breach in case.proof.breaches} if case.proof else set()
     return [
         f"why `{rule}` was found: judged by its recorded steps alone, the run does not break it"
-        for rule in sorted(rules - broken)
+        for rule, judge_of_it in sorted(rules.items())
+        if judge_of_it not in broken
     ]
 
 

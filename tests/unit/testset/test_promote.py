@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from trailhound.document import trajectory_document
 from trailhound.errors import Invalid
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.evaluators.testset.case import Case, parse_case, read_case
-from trailhound.evaluators.testset.contract import Contract, Loops, glob_literal, judge
+from trailhound.evaluators.testset.contract import Budget, Contract, Loops, glob_literal, judge
+from trailhound.evaluators.testset.fitting import fit
 from trailhound.evaluators.testset.folder import CaseFolder
 from trailhound.evaluators.testset.notation import MAX_SIZE
 from trailhound.evaluators.testset.promote import build_case, put_case
@@ -308,3 +310,36 @@ def test_no_trajectory_is_refused() -> None:
         parse_case(
             case_of(make_run([turn(1)])).to_yaml().replace("status: completed", "statuses: x").encode(), "c"
         ).trajectory()
+
+
+def test_a_run_dearer_than_its_baseline_gets_a_budget_from_it() -> None:
+    metrics = {
+        "turns": {"value": 8, "median": 3, "ratio": 2.7},
+        "cost_usd": {"value": 0.3, "median": 0.0, "ratio": None},
+        "tool_errors": {"value": 4, "median": 0, "ratio": None},
+    }
+    finding = make_finding("regression", details={"metric": "turns", "metrics": metrics})
+    run = make_run([make_step(n, "llm") for n in range(1, 9)], [finding])
+    run.run.totals.cost_usd = Decimal("0.3")
+    case = build_case(trajectory_document(run))
+    assert case.contract.budget == Budget(turns=5, cost_usd=0.3)
+    assert case.proof is not None
+    assert case.proof.fails
+    assert not any("regression" in unknown for unknown in case.unknowns)
+
+
+def test_a_regression_that_no_budget_can_hold_is_said() -> None:
+    metrics = {"tool_errors": {"value": 4, "median": 0, "ratio": None}}
+    run = make_run([make_step(1, "llm")], [make_finding("regression", details={"metrics": metrics})])
+    assert any("names nothing that a budget can hold" in u for u in build_case(trajectory_document(run)).unknowns)
+
+
+def test_a_task_that_nobody_took_up_stays_so_in_the_case() -> None:
+    step = make_step(1, "handoff", hands_to="refund_agent")
+    run = make_run([step], [make_finding("lost-subagent", details={"taker": "refund_agent"})])
+    case = parse_case(fit(build_case(trajectory_document(run))).encode(), "case")
+    assert case.contract.subagents == "taken_up"
+    assert case.proof is not None
+    assert case.proof.fails
+    taken = make_run([step, make_step(2, "llm", agent="refund_agent")], agents=["support_agent", "refund_agent"])
+    assert judge(case.contract, taken).passed
