@@ -11,6 +11,7 @@ from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import AGENT, CHAIN, LLM, Dialect, Seen
+from trailhound.collector.dialects.coerce import whole
 from trailhound.model import Step
 
 MERGED = "(merged tools)"
@@ -22,7 +23,10 @@ def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         _tool(step)
     elif step.kind == "llm":
-        _reasoning(step)
+        if seen.span.scope.version.startswith("1."):
+            _first_schema(step, seen)
+        else:
+            _reasoning(step)
         if step.system_prompt is None:
             step.system_prompt = _system(seen.span.attributes.get("gcp.vertex.agent.llm_request"))
     elif step.kind == "agent" and step.agent is None and step.name.startswith("agent_run ["):
@@ -44,8 +48,22 @@ def _tool(step: Step) -> None:
         step.status = "denied"
 
 
+def _first_schema(step: Step, seen: Seen) -> None:
+    """1.x reports a call as `call_llm` and, inside it, as `generate_content`; only the outer one's answer has details."""
+    if step.name == "call_llm":
+        answer = parse_json(seen.span.attributes.get("gcp.vertex.agent.llm_response"))
+        details = answer.get("usage_metadata") if isinstance(answer, dict) else None
+        if step.usage is not None and isinstance(details, dict):
+            if step.usage.cache_read_tokens is None:
+                step.usage.cache_read_tokens = whole(details.get("cached_content_token_count"))
+            if step.usage.reasoning_tokens is None:
+                step.usage.reasoning_tokens = whole(details.get("thoughts_token_count"))
+    else:
+        step.usage = None
+
+
 def _reasoning(step: Step) -> None:
-    """ADK adds reasoning to the output. Gemini leaves it out, but other providers, called through LiteLLM, do not."""
+    """ADK 2 adds reasoning to the output. Gemini leaves it out, but other providers, called through LiteLLM, do not."""
     usage, model = step.usage, step.model
     name = model.request if model is not None else None
     if usage is None or not usage.reasoning_tokens or not usage.output_tokens or name is None:
@@ -71,6 +89,7 @@ DIALECT = Dialect(
     fields={
         "arguments": ("gcp.vertex.agent.tool_call_args",),
         "result": ("gcp.vertex.agent.tool_response",),
+        "reasoning_tokens": ("gen_ai.usage.experimental.reasoning_tokens",),
         "input_messages": ("gcp.vertex.agent.llm_request",),
         "output_messages": ("gcp.vertex.agent.llm_response",),
     },

@@ -11,7 +11,7 @@ from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import AGENT, CHAIN, Dialect, Seen
-from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.coerce import literal, text
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.langfuse import usage_of
 from trailhound.collector.dialects.messages import hear, say
@@ -66,6 +66,8 @@ def refine(step: Step, seen: Seen) -> None:
     if isinstance(component, str):
         step.kind = next((kind for end, kind in _KINDS if component.endswith(end)), "other")
         step.container = step.kind == "other"
+        if component == "Agent":
+            step.agent = text(facts.get("hs_name"))
     if step.kind == "llm":
         _generator(step, parse_json(facts.get("hs_input")), parse_json(facts.get("hs_output")))
     elif step.kind == "agent":
@@ -99,6 +101,7 @@ DIALECT = Dialect(
     scopes=("haystack",),
     names={"haystack.agent.run": AGENT, "haystack.pipeline.run": CHAIN, "haystack.async_pipeline.run": CHAIN},
     fields={
+        "hs_name": ("haystack.component.name",),
         "hs_type": ("haystack.component.type",),
         "hs_input": ("haystack.component.input",),
         "hs_output": ("haystack.component.output",),

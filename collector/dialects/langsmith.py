@@ -25,6 +25,8 @@ def refine(step: Step, seen: Seen) -> None:
         tool.result = None if tool.result == {} else tool.result
         step.tool = tool
         langchain.unwrap_result(step)
+    elif step.kind == "other" and step.container and not step.parent_span_id and step.agent is None:
+        step.agent = step.name  # the function that was traced; nothing else names the agent
     if step.usage is not None:
         _details(step, facts)
 

@@ -6,13 +6,15 @@ Python reprs under `llm.<provider>.*`. Cached and reasoning tokens are in the re
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from trailhound.collector.dialects.base import GUARDRAIL, LLM, Dialect, Seen
-from trailhound.collector.dialects.coerce import literal, whole
+from trailhound.collector.dialects.coerce import literal, load, whole
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.messages import hear, say
-from trailhound.model import Step, Usage
+from trailhound.collector.dialects.toolcalls import call_of
+from trailhound.model import Step, ToolCall, Usage
 
 _RAW = "raw_gen_ai_request"
 _GIVEN, _MADE = ("messages", "contents", "input"), ("choices", "content", "candidates", "output")
@@ -24,8 +26,11 @@ def refine(step: Step, seen: Seen) -> None:
         _raw(step, seen.span.attributes)
     elif step.kind == "other" and "guardrail" in seen.facts:
         step.kind, step.container = "guardrail", False
-    elif step.usage is not None:
-        _details(step.usage, literal(seen.facts.get("litellm_usage")))
+    elif step.kind == "llm":
+        if step.usage is not None:
+            _details(step.usage, literal(seen.facts.get("litellm_usage")))
+        if seen.facts.get("litellm_streaming") in (True, "True"):
+            step.tool_requests += tuple(_asked(load(seen.facts.get("input_messages"))))
 
 
 def _raw(step: Step, attributes: dict[str, Any]) -> None:
@@ -40,6 +45,17 @@ def _raw(step: Step, attributes: dict[str, Any]) -> None:
     step.usage, step.cost_usd, step.price_source = None, None, None
     step.tool_requests, step.tool_responses = tuple(talk.requests), tuple(talk.responses)
     step.input, step.output = talk.question, talk.answer
+
+
+def _asked(messages: Any) -> Iterator[ToolCall]:
+    """The last calls since the question, out of the history: of a streamed answer neither span tells what it asked for."""
+    for message in reversed(messages) if isinstance(messages, list) else ():
+        if not isinstance(message, dict) or message.get("role") == "user":
+            return
+        calls: Any = message.get("tool_calls")
+        if isinstance(calls, list):
+            yield from (call for part in calls if isinstance(part, dict) and (call := call_of(part)) is not None)
+            return
 
 
 def _details(usage: Usage, given: Any) -> None:
@@ -61,6 +77,7 @@ DIALECT = Dialect(
     fields={
         "cost": ("litellm.cost.total", "gen_ai.cost.total_cost"),
         "guardrail": ("litellm.guardrail.name",),
+        "litellm_streaming": ("llm.is_streaming",),
         "litellm_usage": ("metadata.usage_object",),
     },
     refine=refine,

@@ -1,0 +1,25 @@
+"""BeeAI under OpenInference: arguments beside the options of the run, and an answer that is given by a tool.
+
+beeai-framework 0.1 with openinference-instrumentation-beeai 0.1. A RequirementAgent ends by calling `final_answer`.
+"""
+
+from __future__ import annotations
+
+from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.toolcalls import tool_call
+from trailhound.model import Step
+
+_ANSWER = "final_answer"
+
+
+def refine(step: Step, seen: Seen) -> None:
+    tool = step.tool
+    if step.kind != "tool" or tool is None:
+        return
+    if tool.name == _ANSWER:
+        step.kind, step.output = "other", seen.facts.get("output")
+    elif isinstance(tool.arguments, dict) and tool.arguments.keys() == {"input", "options"}:
+        step.tool = tool_call(tool.name, tool.call_id, tool.arguments["input"], tool.result)
+
+
+DIALECT = Dialect(name="beeai", order=93, scopes=("openinference.instrumentation.beeai",), refine=refine)
