@@ -9,6 +9,8 @@ from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Status, Step
 
 MODEL_KINDS = ("llm", "embedding")
+_DOERS = ("tool", "agent")
+"""What makes model calls of its own below it."""
 _MODEL, _USAGE, _ROLLUP = 1, 2, 4
 """What is below a span: a model span, a model span that carries usage, any usage."""
 
@@ -108,7 +110,7 @@ class Accounting:
             if above is None:
                 break
             told.append(above)
-            if above.kind == "tool":
+            if above.kind in _DOERS:
                 marks &= _ROLLUP
             parent = above.parent_span_id
         return told
@@ -116,12 +118,12 @@ class Accounting:
     def _marks_of(self, step: Step) -> int:
         """The marks that this step, and what is known to be below it, puts on its ancestors.
 
-        A model call below a tool is the tool's own: a model span above that tool asked for the tool (Vercel's
-        LegacyOpenTelemetry nests it so) and does not wrap what the tool did.
+        A model call below a tool or an agent is that one's own: a model span above asked for the tool or handed over
+        (Vercel's LegacyOpenTelemetry and ADK 1.x nest it so) and does not wrap what was done.
         """
         marks = self._below.get(step.span_id, 0)
-        if step.kind == "tool":
-            return marks & _ROLLUP
+        if step.kind in _DOERS:
+            marks &= _ROLLUP
         if step.usage is not None and has_usage(step):
             marks |= _ROLLUP | (_USAGE if step.kind in MODEL_KINDS else 0)
         return marks | (_MODEL if step.kind in MODEL_KINDS else 0)
@@ -166,7 +168,7 @@ class Accounting:
         if self._has_below(step, _MODEL):
             return False
         for above in self._lineage.ancestors(step):
-            if above.kind == "tool":
+            if above.kind in _DOERS:
                 return True
             if above.kind in MODEL_KINDS and has_usage(above) and not self._has_below(above, _USAGE):
                 return False

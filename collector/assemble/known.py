@@ -41,7 +41,7 @@ def made_of(call_id: str, known: Known, failed: Step | None, *, handed_over: boo
         parent_span_id=model.parent_span_id,
         kind="tool",
         name=call.name,
-        start_ns=model.end_ns,
+        start_ns=model.start_ns if known.given_to is model else model.end_ns,  # told only when it had run
         end_ns=ended or (model.end_ns if handed_over else 0),
         status="error" if failed else "ok" if given or handed_over else "open",
         service=model.service,

@@ -6,15 +6,14 @@ Python reprs under `llm.<provider>.*`. Cached and reasoning tokens are in the re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from trailhound.collector.dialects.base import GUARDRAIL, LLM, Dialect, Seen
-from trailhound.collector.dialects.coerce import literal, load, whole
+from trailhound.collector.dialects.coerce import literal, whole
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.messages import hear, say
-from trailhound.collector.dialects.toolcalls import call_of
-from trailhound.model import Step, ToolCall, Usage
+from trailhound.collector.dialects.toolcalls import asked_before
+from trailhound.model import Step, Usage
 
 _RAW = "raw_gen_ai_request"
 _GIVEN, _MADE = ("messages", "contents", "input"), ("choices", "content", "candidates", "output")
@@ -30,7 +29,7 @@ def refine(step: Step, seen: Seen) -> None:
         if step.usage is not None:
             _details(step.usage, literal(seen.facts.get("litellm_usage")))
         if seen.facts.get("litellm_streaming") in (True, "True"):
-            step.tool_requests += tuple(_asked(load(seen.facts.get("input_messages"))))
+            step.tool_requests += tuple(next(asked_before(seen.facts.get("input_messages")), ()))
 
 
 def _raw(step: Step, attributes: dict[str, Any]) -> None:
@@ -45,17 +44,6 @@ def _raw(step: Step, attributes: dict[str, Any]) -> None:
     step.usage, step.cost_usd, step.price_source = None, None, None
     step.tool_requests, step.tool_responses = tuple(talk.requests), tuple(talk.responses)
     step.input, step.output = talk.question, talk.answer
-
-
-def _asked(messages: Any) -> Iterator[ToolCall]:
-    """The last calls since the question, out of the history: of a streamed answer neither span tells what it asked for."""
-    for message in reversed(messages) if isinstance(messages, list) else ():
-        if not isinstance(message, dict) or message.get("role") == "user":
-            return
-        calls: Any = message.get("tool_calls")
-        if isinstance(calls, list):
-            yield from (call for part in calls if isinstance(part, dict) and (call := call_of(part)) is not None)
-            return
 
 
 def _details(usage: Usage, given: Any) -> None:

@@ -7,12 +7,17 @@ call that runs later gets a span of its own. With content hidden there are no ar
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.model import Step
 
+_REJECTED = "Tool execution was not approved."
+"""What both SDKs, Python 0.24 and JavaScript 0.20, give the model when a person refuses; applications may reword it."""
+
 
 def refine(step: Step, seen: Seen) -> None:
     tool = step.tool
-    if tool is None or step.kind != "tool" or step.status != "ok" or step.truncated:
+    if tool is None or step.kind != "tool" or step.truncated:
         return
-    if tool.arguments is not None and tool.result is None:
+    if tool.result == _REJECTED:
+        step.status = "denied"
+    elif step.status == "ok" and tool.arguments is not None and tool.result is None:
         step.status = "pending"
 
 
@@ -23,6 +28,7 @@ DIALECT = Dialect(
         "openinference.instrumentation.openai_agents",
         "opentelemetry.instrumentation.openai_agents",
         "opentelemetry.instrumentation.openai_agents_v2",
+        "@arizeai/openinference-instrumentation-openai-agents",
     ),
     tells_of_pauses=lambda scope: "before",
     refine=refine,

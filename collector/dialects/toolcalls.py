@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +37,22 @@ def call_of(part: Json) -> ToolCall | None:
         if inner.get(key) is not None:
             return tool_call(name, call_id(part), inner[key])
     return tool_call(name, call_id(part), None)
+
+
+def asked_before(messages: Any) -> Iterator[list[ToolCall]]:
+    """The calls that the model asked for since the user's question, out of the history in a model's input; newest first.
+
+    For instrumentations that tell of a call only there (LiteLLM and Pipecat, of streamed answers): the model call that
+    asked for it does not know it, and the next one was given its result.
+    """
+    messages = parse_json(messages)
+    for message in reversed(messages) if isinstance(messages, list) else ():
+        if not isinstance(message, dict) or message.get("role") == "user":
+            return
+        calls = message.get("tool_calls")
+        if isinstance(calls, list):
+            found = [call_of(part) for part in calls if isinstance(part, dict)]
+            yield [call for call in found if call is not None]
 
 
 def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None) -> ToolCall:

@@ -125,14 +125,19 @@ def test_a_sub_agent_may_use_the_tool_it_is_called_through() -> None:
     assert run.run.totals.tool_calls == 2
 
 
-def test_a_model_call_inside_a_tool_is_no_part_of_the_one_that_asked_for_the_tool() -> None:
-    """Vercel's LegacyOpenTelemetry puts the span of a tool, and the sub-agent in it, below the model call."""
+@pytest.mark.parametrize("doer", ["tool", "agent"])
+def test_a_model_call_inside_a_tool_or_agent_is_no_part_of_the_one_that_asked_for_it(doer: str) -> None:
+    """Vercel's LegacyOpenTelemetry puts the span of a tool, and ADK 1.x that of a sub-agent, below the model call."""
+    inside = (
+        tool("inside", "asks", "ask_workshop", 2, end=5)
+        if doer == "tool"
+        else step("inside", "asks", "agent", 2, end=5)
+    )
     steps = [
         step("root", kind="agent", at=0, end=9, tokens=(30, 3)),
         step("asks", "root", "llm", 1, end=6, tokens=(10, 1)),
-        tool("ask_workshop", "asks", "ask_workshop", 2, end=5),
-        step("sub", "ask_workshop", "agent", 2, end=5, tokens=(20, 2)),
-        step("answers", "sub", "llm", 3, tokens=(20, 2)),
+        inside,
+        step("answers", "inside", "llm", 3, tokens=(20, 2)),
     ]
     for order in itertools.permutations(steps):
         totals = assembled(list(order)).run.totals
