@@ -29,6 +29,8 @@ from trailhound.model import Failure, Step, Usage
 
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
+    step.records_tools = step.records_tools or "lf_langchain" in facts
+    step.agent = step.agent or text(parse_json(facts.get("lf_agent")))
     if step.kind == "other" and step.container and "lf_usage" in facts:
         step.kind, step.container = "llm", False  # SDKs up to 3.3 call a generation a span
     if step.kind == "tool" and step.tool is not None:
@@ -114,6 +116,8 @@ DIALECT = Dialect(
     },
     kind_order=25,
     fields={
+        "lf_agent": ("langfuse.observation.metadata.lc_agent_name",),
+        "lf_langchain": ("langfuse.observation.metadata.ls_integration",),
         "response_model": ("langfuse.observation.model.name",),
         "input": ("langfuse.observation.input", "langfuse.trace.input"),
         "output": ("langfuse.observation.output", "langfuse.trace.output"),

@@ -19,7 +19,7 @@ from trailhound.collector.dialects.base import (
     KindOf,
     Seen,
 )
-from trailhound.collector.dialects.coerce import money, text
+from trailhound.collector.dialects.coerce import money, text, whole
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Model, Step
 
@@ -41,6 +41,8 @@ def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.usage is None:
         step.usage = _usage(parse_json(facts.get("mlflow_usage")))
+        if step.usage is not None and step.usage.reasoning_tokens is None:
+            step.usage.reasoning_tokens = _reasoning(parse_json(facts.get("output")))
     cost = parse_json(facts.get("mlflow_cost"))
     if step.cost_usd is None and isinstance(cost, Mapping):
         step.cost_usd = money(cost.get("total_cost"))
@@ -65,6 +67,13 @@ def _usage(given: Any) -> Any:
             "cache_write_tokens": given.get("cache_creation_input_tokens"),
         }
     )
+
+
+def _reasoning(answer: Any) -> int | None:
+    """Reasoning tokens have no place in `mlflow.chat.tokenUsage`; the recorded answer of OpenAI has them."""
+    for key in ("usage", "completion_tokens_details"):
+        answer = answer.get(key) if isinstance(answer, Mapping) else None
+    return whole(answer.get("reasoning_tokens")) if isinstance(answer, Mapping) else None
 
 
 def _word(value: Any) -> str | None:

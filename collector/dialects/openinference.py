@@ -7,11 +7,10 @@ hand-over as a TOOL span, and an agent's trace as an AGENT span with nothing in 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import flattened, haystack, langchain
+from trailhound.collector.dialects import flattened, haystack, langchain, recorded
 from trailhound.collector.dialects.base import (
     AGENT,
     CHAIN,
@@ -24,8 +23,8 @@ from trailhound.collector.dialects.base import (
     Dialect,
     Seen,
 )
-from trailhound.collector.dialects.coerce import whole
-from trailhound.collector.dialects.toolcalls import unwrap_python
+from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
 from trailhound.model import Step
 
 SCOPE = "openinference.instrumentation."
@@ -50,11 +49,6 @@ _TOOLLESS = frozenset(
 """Instrumentors of model clients, and of frameworks whose tools get no span of their own name."""
 
 
-_USAGE, _USAGE_LENGTH = "CompletionUsage(", 1000
-_DETAIL = re.compile(r"\b(cached|reasoning)_tokens=(\d+)")
-"""In the repr of a model of the openai package."""
-
-
 def records_tools(scope: str) -> bool:
     name = scope.removeprefix(SCOPE)
     return name != scope and name not in _TOOLLESS
@@ -63,13 +57,14 @@ def records_tools(scope: str) -> bool:
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         _hand_over(step, seen)
+        _repr_arguments(step, seen)
         unwrap_python(step)
         langchain.unwrap_result(step)
     elif step.kind == "agent":
         _agent(step, seen)
     elif step.kind == "llm":
         _tools(step, seen)
-        _provider_usage(step, seen.facts.get("output"))
+        recorded.complete(step, seen)
         if step.instrumentation.endswith(".haystack"):
             _haystack(step, seen)
     if step.agent is None:
@@ -85,16 +80,12 @@ def _hand_over(step: Step, seen: Seen) -> None:
         step.hands_to = named.strip() or None
 
 
-def _provider_usage(step: Step, output: Any) -> None:
-    """Cached and reasoning tokens out of the repr of OpenAI's usage, where the response was recorded as one."""
-    usage = step.usage
-    if usage is None or not isinstance(output, str) or (at := output.rfind(_USAGE)) < 0:
-        return
-    found = dict(_DETAIL.findall(output[at : at + _USAGE_LENGTH]))
-    if usage.cache_read_tokens is None:
-        usage.cache_read_tokens = whole(found.get("cached"))
-    if usage.reasoning_tokens is None:
-        usage.reasoning_tokens = whole(found.get("reasoning"))
+def _repr_arguments(step: Step, seen: Seen) -> None:
+    """LangChain's instrumentor up to 0.1.50 writes arguments as a Python repr."""
+    tool = step.tool
+    if tool is not None and isinstance(tool.arguments, str) and isinstance(given := literal(tool.arguments), dict):
+        step.tool = tool_call(tool.name, tool.call_id, given, tool.result)
+        step.truncated = seen.span.dropped > 0
 
 
 def _agent(step: Step, seen: Seen) -> None:

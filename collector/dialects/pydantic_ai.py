@@ -91,6 +91,7 @@ DIALECT = Dialect(
             "gen_ai.aggregated_usage.cache_read.input_tokens",
             "gen_ai.usage.details.cache_read_tokens",
             "gen_ai.usage.details.cache_read_input_tokens",
+            "gen_ai.usage.details.cached_tokens",
         ),
         "cache_write_tokens": (
             "gen_ai.aggregated_usage.cache_creation.input_tokens",

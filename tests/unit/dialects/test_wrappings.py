@@ -150,3 +150,100 @@ def test_a_nameless_agent_of_openlit_is_a_turn_of_the_one_around_it() -> None:
     attributes = {"gen_ai.operation.name": "invoke_agent"}
     step = step_of(attributes, scope="openlit.instrumentation.openai_agents", name="invoke_agent")
     assert (step.kind, step.container) == ("other", True)
+
+
+def test_arguments_written_as_a_python_repr_are_read() -> None:
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "check_stock", "input.value": "{'sku': 'W-1'}"}
+    step = step_of(attributes)
+    assert (tool_of(step).arguments, step.truncated) == ({"sku": "W-1"}, False)
+
+
+def test_the_recorded_request_and_answer_know_the_ids_that_the_flattened_messages_lack() -> None:
+    """openinference-instrumentation-anthropic up to 0.1.19."""
+    results = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": str(n)} for n in range(2)]
+    asked = [{"type": "tool_use", "id": "c2", "name": "quote", "input": {"kg": 2}}]
+    answered, called = "llm.input_messages.0.message.", "llm.output_messages.0.message."
+    attributes = {
+        "openinference.span.kind": "LLM",
+        f"{answered}role": "user",
+        f"{answered}tool_call_id": "c1",
+        f"{answered}content": "1",
+        f"{called}role": "assistant",
+        f"{called}tool_calls.0.tool_call.function.name": "quote",
+        "input.value": json.dumps({"model": "m", "messages": [{"role": "user", "content": results}]}),
+        "output.value": json.dumps({"id": "msg_1", "role": "assistant", "content": asked}),
+    }
+    step = step_of(attributes)
+    assert [call.call_id for call in step.tool_requests] == ["c2"]
+    assert [call.call_id for call in step.tool_responses] == ["c0", "c1"]
+
+
+def test_details_of_usage_are_read_from_langchains_answer() -> None:
+    details = {"input_token_details": {"cache_read": 7}, "output_token_details": {"reasoning": 5}}
+    attributes = {
+        "openinference.span.kind": "LLM",
+        "llm.token_count.prompt": 20,
+        "llm.token_count.completion": 9,
+        "output.value": json.dumps({"generations": [{"message": {"kwargs": {"usage_metadata": details}}}]}),
+    }
+    usage = step_of(attributes).usage
+    assert usage is not None
+    assert (usage.cache_read_tokens, usage.reasoning_tokens) == (7, 5)
+
+
+def test_calls_told_only_in_the_history_are_read_there() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "check_stock", "arguments": '{"sku": "W-1"}'}}
+    earlier = {**call, "id": "c0"}
+    history = [
+        {"role": "assistant", "tool_calls": [earlier]},
+        {"role": "user", "content": "and now?"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "content": "3", "tool_call_id": "c1"},
+    ]
+    attributes = {"gen_ai.operation.name": "chat", "input": json.dumps(history)}
+    step = step_of(attributes, scope="pipecat", name="llm")
+    assert [(c.call_id, c.arguments) for c in step.tool_requests] == [("c1", {"sku": "W-1"})]
+    assert [(c.call_id, c.result) for c in step.tool_responses] == [("c1", "3")]
+
+
+def test_a_refused_call_of_the_openai_agents_sdk_did_not_run() -> None:
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "refund", "output.value": "Tool execution was not approved."}  # fmt: skip
+    for scope in (f"{OPENINFERENCE}openai_agents", "@arizeai/openinference-instrumentation-openai-agents"):
+        assert step_of(attributes, scope=scope, status_code=2).status == "denied"
+
+
+def test_beeai_puts_arguments_beside_options_and_answers_by_a_tool() -> None:
+    given = {"input": {"sku": "W-1"}, "options": None}
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "check_stock", "input.value": json.dumps(given)}
+    assert tool_of(step_of(attributes, scope=f"{OPENINFERENCE}beeai")).arguments == {"sku": "W-1"}
+    answer = {"openinference.span.kind": "TOOL", "tool.name": "final_answer"}
+    assert step_of(answer, scope=f"{OPENINFERENCE}beeai").kind == "other"
+
+
+def test_adk_1_counts_the_outer_report_which_knows_the_details() -> None:
+    answer = {"usage_metadata": {"cached_content_token_count": 4, "thoughts_token_count": 2}}
+    usage = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3}
+    scope = InstrumentationScope("gcp.vertex.agent", "1.39.1")
+    outer = read(make_span(usage | {"gcp.vertex.agent.llm_response": json.dumps(answer)}, name="call_llm", scope=scope))
+    inner = read(
+        make_span(usage | {"gen_ai.operation.name": "generate_content"}, name="generate_content m", scope=scope)
+    )
+    assert outer.usage is not None
+    assert (outer.usage.cache_read_tokens, outer.usage.reasoning_tokens, inner.usage) == (4, 2, None)
+
+
+def test_langchain_under_langfuse_records_every_tool_and_names_its_agent() -> None:
+    metadata = "langfuse.observation.metadata."
+    attributes = {
+        "langfuse.observation.type": "generation",
+        f"{metadata}ls_integration": '"langchain"',
+        f"{metadata}lc_agent_name": '"desk"',
+    }
+    step = step_of(attributes, scope="langfuse-sdk")
+    assert (step.records_tools, step.agent) == (True, "desk")
+
+
+def test_the_function_that_langsmith_traces_first_is_the_agent() -> None:
+    attributes = {"langsmith.span.kind": "chain"}
+    assert step_of(attributes, scope="langsmith", name="desk", parent_span_id="").agent == "desk"
+    assert step_of(attributes, scope="langsmith", name="inner", parent_span_id="b" * 16).agent is None

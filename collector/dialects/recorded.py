@@ -1,0 +1,62 @@
+"""What an OpenInference span of a model call leaves out of its own keys and yet holds in the recorded request and answer.
+
+`input.value` and `output.value` are the provider's JSON, a framework's, or a Python repr of either.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from trailhound.collector.dialects.base import Seen
+from trailhound.collector.dialects.coerce import whole
+from trailhound.collector.dialects.conversation import Conversation
+from trailhound.collector.dialects.messages import hear, say
+from trailhound.model import Step
+
+_USAGES = ("CompletionUsage(", '"usage_metadata"')
+"""Before the usage in the repr of an answer of the openai package, and in the JSON of LangChain's."""
+_REACH = 1000
+"""Characters of a usage that are looked through."""
+_DETAIL = re.compile(r'\b(cached|cache_read|reasoning)(?:_tokens=|": )(\d+)')
+
+
+def complete(step: Step, seen: Seen) -> None:
+    """Add details of usage, ids of requested calls and results of calls."""
+    output = seen.facts.get("output")
+    if step.usage is not None and isinstance(output, str):
+        _details(step, output)
+    if any(call.call_id is None for call in step.tool_requests):
+        _requests(step, output)
+    if not step.tool_responses and any(path == "message.tool_call_id" for (_, path), _ in seen.flat.get("input", ())):
+        _responses(step, seen.facts.get("input"))
+
+
+def _details(step: Step, output: str) -> None:
+    """An answer may quote a usage; the real one comes last."""
+    usage = step.usage
+    if usage is None or (usage.cache_read_tokens is not None and usage.reasoning_tokens is not None):
+        return
+    at = max(output.rfind(mark) for mark in _USAGES)
+    if at < 0:
+        return
+    found = dict(_DETAIL.findall(output[at : at + _REACH]))
+    if usage.cache_read_tokens is None:
+        usage.cache_read_tokens = whole(found.get("cached", found.get("cache_read")))
+    if usage.reasoning_tokens is None:
+        usage.reasoning_tokens = whole(found.get("reasoning"))
+
+
+def _requests(step: Step, output: Any) -> None:
+    """Anthropic's instrumentor up to 0.1.19 names no id of a requested call."""
+    talk = Conversation()
+    say(talk, output)
+    if talk.requests and all(call.call_id is not None for call in talk.requests):
+        step.tool_requests = tuple(talk.requests)
+
+
+def _responses(step: Step, given: Any) -> None:
+    """The same gives results the role of a user, and of several in one message keeps the last."""
+    talk = Conversation()
+    hear(talk, given)
+    step.tool_responses = tuple(talk.responses)
