@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from trailhound.canonical import parse_json
+from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import (
     AGENT,
     CHAIN,
@@ -44,6 +45,9 @@ def refine(step: Step, seen: Seen) -> None:
     if step.cost_usd is None and isinstance(cost, dict):
         step.cost_usd = money(cost.get("total"))
         step.price_source = None if step.cost_usd is None else "span"
+    message = text(facts.get("lf_message")) or ""
+    if message.startswith("(Interrupt(") and step.status == "ok":  # LangGraph's callback: the graph waits for a person
+        step.status, step.approvals = "pending", step.approvals + tuple(langchain.requests(step, message))
     if facts.get("lf_level") == "ERROR" and step.status in ("ok", "error"):
         step.status = "error"
         step.error = step.error or Failure()

@@ -4,9 +4,10 @@ openai-agents 0.24 ends the function span of a call that needs approval at once,
 call that runs later gets a span of its own. With content hidden there are no arguments either, and nothing tells.
 """
 
-from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.base import Dialect, Pauses, Seen
 from trailhound.model import Step
 
+_JAVASCRIPT = "@arizeai/openinference-instrumentation-openai-agents"
 _REJECTED = "Tool execution was not approved."
 """What both SDKs, Python 0.24 and JavaScript 0.20, give the model when a person refuses; applications may reword it."""
 
@@ -21,6 +22,11 @@ def refine(step: Step, seen: Seen) -> None:
         step.status = "pending"
 
 
+def tells_of_pauses(scope: str) -> Pauses:
+    """The JavaScript SDK makes no span for a call that waits."""
+    return "" if scope == _JAVASCRIPT else "before"
+
+
 DIALECT = Dialect(
     name="openai-agents",
     order=90,
@@ -28,8 +34,8 @@ DIALECT = Dialect(
         "openinference.instrumentation.openai_agents",
         "opentelemetry.instrumentation.openai_agents",
         "opentelemetry.instrumentation.openai_agents_v2",
-        "@arizeai/openinference-instrumentation-openai-agents",
+        _JAVASCRIPT,
     ),
-    tells_of_pauses=lambda scope: "before",
+    tells_of_pauses=tells_of_pauses,
     refine=refine,
 )

@@ -8,10 +8,18 @@ from __future__ import annotations
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.model import Step
 
+_RESULT, _WAITS = "FunctionToolResult(", "run_item=ToolApprovalItem("
+"""In the repr that stands for a result of the OpenAI Agents SDK: it was not run, but is to be approved."""
+
 
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "agent" and step.agent is None:
         step.kind = "other"  # still a container: a turn of the agent around it
+    tool = step.tool
+    if tool is None or step.status != "ok" or not isinstance(tool.result, str):
+        return
+    if tool.result.startswith(_RESULT) and _WAITS in tool.result:
+        tool.result, step.status = None, "pending"
 
 
 DIALECT = Dialect(
