@@ -66,7 +66,7 @@ DIALECT = Dialect(
         "reasoning_tokens": ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
         "cost": ("gen_ai.usage.cost", "gen_ai.cost.total_cost", "litellm.cost.total"),
         "tool_name": ("gen_ai.tool.name",),
-        "call_id": ("gen_ai.tool.call.id",),
+        "call_id": ("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
         "arguments": ("gen_ai.tool.call.arguments",),
         "result": ("gen_ai.tool.call.result",),
         "tool_status": ("gen_ai.tool.status",),

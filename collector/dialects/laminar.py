@@ -1,6 +1,18 @@
-"""Laminar: `lmnr.*` beside the numbered prompts of OpenLLMetry and `gen_ai.*` usage (wire facts of 2026-06)."""
+"""Laminar: `lmnr.*` beside the numbered prompts of OpenLLMetry and `gen_ai.*` usage (lmnr 0.8)."""
 
-from trailhound.collector.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect
+from __future__ import annotations
+
+from trailhound.collector.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, Seen
+from trailhound.collector.dialects.toolcalls import unwrap_python
+from trailhound.model import Step
+
+
+def refine(step: Step, seen: Seen) -> None:
+    if step.kind == "tool":
+        unwrap_python(step)
+    elif step.container and not step.parent_span_id and step.agent is None:
+        step.agent = step.name  # the function that was observed; nothing else names the agent
+
 
 DIALECT = Dialect(
     name="laminar",
@@ -13,4 +25,5 @@ DIALECT = Dialect(
         "output": ("lmnr.span.output",),
         "lmnr_path": ("lmnr.span.path", "lmnr.span.ids_path"),
     },
+    refine=refine,
 )

@@ -53,7 +53,7 @@ DIALECT = Dialect(
         "system": ("lk.pii.instructions", "lk.instructions"),
         "tool_definitions": ("lk.function_tools",),
         "output": ("lk.pii.response.text", "lk.response.text"),
-        "lk_context": ("lk.pii.chat_ctx", "lk.chat_ctx", "lk.pii.input.delta", "lk.input.delta"),
+        "lk_context": ("lk.pii.chat_ctx", "lk.chat_ctx"),
         "lk_calls": ("lk.pii.response.function_calls", "lk.response.function_calls"),
         "lk_retries": ("lk.retry_count",),
         "lk_base": ("lk.input.base_span_id",),

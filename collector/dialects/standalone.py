@@ -1,7 +1,7 @@
 """Command-line agents that send log records and no spans (Claude Code, Codex, Gemini CLI): a record is a step of its own.
 
 Their records have no trace id; a session and a turn stand for the trace, a call id or the sequence for the span. Names
-of Claude Code 2.1.332 (source), Codex and Gemini CLI (their documentation). Numbers and booleans are often strings.
+of Claude Code 2.1.332 and Gemini CLI 0.61 (source), Codex (its documentation). Numbers and booleans are often strings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CALLS = {"api_request", "api_response", "api_error", "sse_event"}
 _PROMPT = "user_prompt"
 _TOOLS = {"tool_result", "tool_call"}
 _DECISIONS = {
-    **dict.fromkeys(("accept", "approved", "approved_for_session", "modify"), "approved"),
+    **dict.fromkeys(("accept", "approved", "auto_accept", "approved_for_session", "modify"), "approved"),
     **dict.fromkeys(("reject", "denied"), "denied"),
     **dict.fromkeys(("cancelled", "abort"), "cancelled"),
 }

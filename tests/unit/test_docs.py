@@ -36,7 +36,7 @@ PAGES = sorted(
 MARKDOWN = [p for p in PAGES if p.suffix == ".md"]
 OFFLINE = ("trailhound check", "trailhound rules", "trailhound config schema")
 """Commands that need no daemon: the examples of them are run, the others only read by the command line's own parser."""
-LANGUAGES = {"sh", "yaml", "yaml collector", "yaml prices", "python", "json", "text", "promql", ""}
+LANGUAGES = {"sh", "yaml", "yaml collector", "yaml prices", "python", "javascript", "json", "text", "promql", ""}
 
 
 class Block(NamedTuple):

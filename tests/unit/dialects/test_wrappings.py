@@ -243,7 +243,7 @@ def test_langchain_under_langfuse_records_every_tool_and_names_its_agent() -> No
     assert (step.records_tools, step.agent) == (True, "desk")
 
 
-def test_the_function_that_langsmith_traces_first_is_the_agent() -> None:
-    attributes = {"langsmith.span.kind": "chain"}
-    assert step_of(attributes, scope="langsmith", name="desk", parent_span_id="").agent == "desk"
-    assert step_of(attributes, scope="langsmith", name="inner", parent_span_id="b" * 16).agent is None
+@pytest.mark.parametrize("attributes", [{"langsmith.span.kind": "chain"}, {"lmnr.span.type": "DEFAULT"}])
+def test_the_function_that_is_traced_first_is_the_agent(attributes: dict[str, Any]) -> None:
+    assert step_of(attributes, name="desk", parent_span_id="").agent == "desk"
+    assert step_of(attributes, name="inner", parent_span_id="b" * 16).agent is None
