@@ -29,6 +29,8 @@ class Stored:
     """The run's entry, when it was parked."""
     first: Run | None = None
     """Of several runs, the one that started first."""
+    header: Run | None = None
+    """The run as it was stored."""
     full: bool = False
     """The run was ended by its number of steps: its spans are kept, and it is judged no more."""
     logs: Sequence[LogRow] = ()

@@ -109,7 +109,7 @@ def _late(store: Store, trace: _Late) -> Stored:
         return Stored(full=True)
     findings = store.findings_of(trace.tenant, [run.trajectory_id])
     spans, logs = stored_of(store, trace.tenant, run.trace_ids)
-    return Stored(spans, findings, logs=logs)
+    return Stored(spans, findings, logs=logs, header=run)
 
 
 def _parked(store: Store, entry: ParkedRun) -> Stored:

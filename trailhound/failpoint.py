@@ -1,7 +1,8 @@
-"""Named places where a test makes the process die, fail or wait: `TRAILHOUND_FAILPOINT=name:action[:nth][,...]`.
+"""Named places where a test makes the process die, fail or wait: `TRAILHOUND_FAILPOINT=name:action[:nth][@path][,...]`.
 
 `action` is `kill` (SIGKILL to this process), `raise` (a FailpointError, which is an OSError with EIO) or `sleep`
 (`sleep=2.5` gives the seconds). With `nth` only the nth pass acts, without it every pass does.
+`@PATH` at the end makes it act once in the life of the file PATH, which it leaves behind: also over restarts.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ class FailpointError(OSError):
 class _Armed:
     """One armed place: what to do, and on which pass."""
 
-    def __init__(self, name: str, action: str, nth: int) -> None:
+    def __init__(self, name: str, action: str, nth: int, once: str) -> None:
         self.name = name
+        self.once = once
         self.nth = nth
         self.passes = 0
         self.action, _, seconds = action.partition("=")
@@ -58,12 +60,23 @@ class _Armed:
         self.passes += 1
         if self.nth and self.passes != self.nth:
             return
+        if self.once and not _first(self.once):
+            return
         if self.action == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         elif self.action == "raise":
             raise FailpointError(self.name)
         else:
             time.sleep(self.seconds)
+
+
+def _first(path: str) -> bool:
+    """True for whoever makes the file."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    return True
 
 
 _armed: dict[str, _Armed] = {}
@@ -80,14 +93,15 @@ def arm(text: str) -> None:
     """Arm the places listed in `text` and disarm all others. Raises Invalid for an unknown name or action."""
     armed = {}
     for item in filter(None, text.split(",")):
-        name, _, rest = item.partition(":")
+        place, _, once = item.partition("@")
+        name, _, rest = place.partition(":")
         action, _, nth = rest.partition(":")
         if name not in NAMES:
             raise Invalid(f"{VARIABLE}: `{name}` is no failpoint; known: {', '.join(NAMES)}", reason="config")
         try:
-            armed[name] = _Armed(name, action, int(nth or 0))
+            armed[name] = _Armed(name, action, int(nth or 0), once)
         except ValueError:
-            raise Invalid(f"{VARIABLE}: `{item}`: write name:kill|raise|sleep[:nth]", reason="config") from None
+            raise Invalid(f"{VARIABLE}: `{item}`: write name:kill|raise|sleep[:nth][@path]", reason="config") from None
     _armed.clear()
     _armed.update(armed)
 

@@ -150,6 +150,15 @@ class WiderScopes:
             self._changed.setdefault(key, None)
         self._let_go(run, key)
 
+    def returns(self, header: Run) -> None:
+        """A run is in memory again that was judged here as it was then: it may turn out to belong elsewhere."""
+        for scope in self._judged:
+            key = _key_of(scope, header)
+            if key is not None and key in self._members:
+                self._of_run[scope].setdefault((header.tenant, header.trajectory_id), key)
+                self._members[key][header.trajectory_id] = header
+                self._idle_steps -= self._idle.pop(key, 0)
+
     def forget(self, run: LiveRun) -> None:
         """The run leaves memory."""
         for scope in self._judged:

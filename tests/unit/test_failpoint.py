@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +58,17 @@ def test_the_variable_arms_a_process_and_is_no_setting() -> None:
     code = f"from trailhound import failpoint; failpoint.hit({NAME!r})"
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
     assert done.returncode == -9
+
+
+def test_it_acts_once_where_a_file_remembers(tmp_path: Path) -> None:
+    for _ in range(2):  # as two processes would
+        failpoint.arm(f"journal.before_sync:raise@{tmp_path / 'once'}")
+        acted = 0
+        for _ in range(3):
+            try:
+                failpoint.hit("journal.before_sync")
+            except failpoint.FailpointError:
+                acted += 1
+        assert acted == (1 if not (tmp_path / "seen").exists() else 0)
+        (tmp_path / "seen").touch()
+    failpoint.arm("")
