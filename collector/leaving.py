@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 
+from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.life import OPEN, Outlook
 from trailhound.collector.assemble.live import LiveRun
@@ -32,6 +33,7 @@ class Held:
     """Those of the runs whose latest state was not told yet."""
     places: Places
     wider: WiderScopes
+    background: Background
     verdicts: Verdicts
     told: Told
     heard: dict[Key, list[Heard]]
@@ -134,6 +136,7 @@ class Leaving:
         held = self._held
         del held.runs[key]
         held.wider.forget(run)
+        held.background.forget(run.run)
         held.verdicts.forget(run)
         held.places.forget(run, lambda other: (other.run.tenant, other.run.trajectory_id) in held.runs)
         held.told.forget(key)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.idling import IdleTimes
 from trailhound.collector.assemble.life import OPEN, Outlook, outlook
@@ -54,13 +55,14 @@ class Watch:
         )  # fmt: skip
         self.counts = self._intake.counts
         self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
+        self._background = Background(self.rules)
         self._wider = WiderScopes(self.rules, self._earlier if recall is not None else None, self._forget_scope)
         self._dirty: dict[Key, LiveRun] = {}
         self._told = Told()
         self._broken: set[Key] = set()
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
-        held = Held(self.runs, self._dirty, self._places, self._wider, self._verdicts, self._told, self._intake.heard)
+        held = Held(self.runs, self._dirty, self._places, self._wider, self._background, self._verdicts, self._told, self._intake.heard)  # fmt: skip
         self._leaving = Leaving(held, self._room, parked, config.runs.idle)
         self._owed_since: int | None = None
         self._now_ns = 0
@@ -104,7 +106,7 @@ class Watch:
         return self._wider.names(run)
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
-        run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules)
+        run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules, self._background.inform)
         run.first_segment, run.since_ns, run.touched_ns = self.segment, self._now_ns, self._now_ns
         self.runs[tenant, run_id] = run
         return run
@@ -120,6 +122,7 @@ class Watch:
     def _touch(self, changed: Iterable[LiveRun]) -> None:
         for run in changed:
             if run.run.status not in OPEN:
+                self._background.goes_on(run.run)
                 run.run.status, run.run.status_reason = "open", "late_span"
             run.longest_pause_ns = max(run.longest_pause_ns, self._now_ns - run.touched_ns)
             run.touched_ns = self._now_ns
@@ -176,6 +179,7 @@ class Watch:
         run.run.status, run.run.status_reason, run.late = status, reason, False
         if _key(run) not in self._broken:
             self._guard(run, run.close)
+            self._background.ended(run.run, run.judged())
         self._dirty[_key(run)] = run
         self._leaving.closed(_key(run), now_ns)
         if status == "completed":
@@ -191,12 +195,13 @@ class Watch:
         """The input has ended: idle time has passed for every run. One that waits for a person still waits."""
         self._settle_all()
         self._verdicts.end()
-        for run in list(self.runs.values()):
+        for run in sorted(self.runs.values(), key=lambda each: (each.run.ended_ns, each.run.trajectory_id)):
             view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
                 self._close(
                     run, view.then, "end_of_input" if view.then_reason == "idle" else view.then_reason, view.due_ns
                 )
+        self._revise()
 
     def low_water(self) -> int | None:
         """The first journal segment that is needed to build what is in memory again; None with nothing in memory."""
@@ -256,14 +261,20 @@ class Watch:
         (run.settle if run.run.status in OPEN else run.close)()
         self._dirty[_key(run)] = run
 
+    def _revise(self) -> None:
+        """Judge ended runs again of which an earlier one became known only now."""
+        for run in filter(None, map(self.runs.get, self._background.take_again())):
+            self._guard(run, partial(self._judge_again, run))
+
     def changes(self) -> Changes:
         """Settle what changed since the last call and return it."""
         self._settle_all()
+        self._revise()
         changes = Changes()
         for key, run in self._dirty.items():
             (changes.runs if run.has_steps else changes.joined).append(run)
             changes.findings += self._told.news(key, run.findings)
-        for scope_key, findings in self._wider.take_findings():
+        for scope_key, findings in [*self._wider.take_findings(), *self._background.take_findings()]:
             changes.findings += self._told.news(scope_key, findings)
         changes.resting = self._leaving.take_resting()
         self._dirty.clear()
@@ -283,7 +294,7 @@ class Watch:
     def findings(self) -> list[Finding]:
         """Every finding in memory: of runs in order of start, then of sessions and agents."""
         own = [f for t in self.trajectories() for f in t.findings]
-        return own + self._wider.findings()
+        return own + self._wider.findings() + list(self._background.findings.values())
 
 
 def _key(run: LiveRun) -> Key:

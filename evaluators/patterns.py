@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import re2  # type: ignore[import-untyped]
@@ -29,6 +30,10 @@ class Pattern:
     def search(self, text: str) -> bool:
         """Whether it matches anywhere in the first 256 Ki characters of `text`."""
         return self._compiled.search(text[:MAX_INPUT]) is not None
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of each place where it matches in the first 256 Ki characters of `text`."""
+        return (match.span() for match in self._compiled.finditer(text[:MAX_INPUT]))
 
 
 def _options() -> Any:

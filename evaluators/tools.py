@@ -54,6 +54,8 @@ class Tools:
         """Whether any call can need an approval."""
         self.of = functools.lru_cache(CACHED_NAMES)(self._find)
         self.contracts = Contracts(contracts or [])
+        self.claiming = tuple(declared for _, declared in self._entries if declared.claims)
+        """The entries that say how an answer claims what their tools do."""
         self._shapes: dict[tuple[str, str], Shape] = {}
         """By tool and hash of the arguments."""
         self.any_high_risk = any(declared.high_risk for _, declared in self._entries)

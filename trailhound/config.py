@@ -149,7 +149,8 @@ class Tool(Section):
     )
     error_when: str | None = Field(None, description="CEL over `result`: the call failed although its span says ok")
     claims: list[str] = Field(
-        [], description="patterns (RE2) of answers that claim this tool's action was done; no rule reads them yet"
+        [],
+        description="patterns (RE2) of statements in an answer that claim this tool's action was done (rule `false-claim`)",
     )
 
 

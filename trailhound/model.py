@@ -7,6 +7,7 @@ by convention nobody changes one that was handed to them (the assembler alone se
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
@@ -343,6 +344,13 @@ class Run:
     input: Any = None
     output: Any = None
     totals: Totals = field(default_factory=Totals)
+    # what earlier runs tell, set before the rules are asked; neither stored nor shown
+    baseline: Any = field(default=None, repr=False, compare=False)
+    """What runs of this agent and task normally cost (`evaluators.baseline.Baseline`); None: not known."""
+    earlier_calls: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """Names of the tools that earlier runs of the session called successfully."""
+    previous: Callable[[str], Any] | None = field(default=None, repr=False, compare=False)
+    """Name of an agent -> what it was made of in its run before (`evaluators.profile.Profile`, or None)."""
 
 
 @dataclass(slots=True)

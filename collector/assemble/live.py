@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from trailhound.collector.assemble.accounting import Tree, is_judged
 from trailhound.collector.assemble.agents import Agents, Placed
@@ -21,7 +21,7 @@ from trailhound.evaluators.order import place_of
 from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 
 _SHELL = (
-    "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "touched_ns",
+    "_inform", "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "touched_ns",
 )  # fmt: skip
 
 
@@ -33,14 +33,14 @@ class LiveRun(Packable):
 
     __slots__ = (*PARTS, *_SHELL)
 
-    def __init__(self, run: Run, rules: RuleSet) -> None:
+    def __init__(self, run: Run, rules: RuleSet, inform: Callable[[Run], object] = id) -> None:
         self.run = run
         self.findings: list[Finding] = []
         self.first_segment = 0  # journal segment of its first record, for the low-water mark
         self.since_ns = self.touched_ns = self.longest_pause_ns = 0  # in memory since; last touch; longest time between
         self.due_ns = 0  # when its time is up if nothing comes, as of the last look
         self.full = self.late = False  # it has all spans that it may have; it was over, and a span came late
-        self._rules = rules
+        self._rules, self._inform = rules, inform
         super().__init__()
         self._begin()
 
@@ -277,6 +277,7 @@ class LiveRun(Packable):
         self._header.write(self.run)
         self.run.waited_ns = self._pauses.waited_ns(self._header.starts)
         self.run.totals = self._totals.read(self.spans + len(self._calls.synthetic))
+        self._inform(self.run)  # of what earlier runs tell
 
     def steps(self) -> list[Step]:
         """All steps in order, synthetic calls included."""

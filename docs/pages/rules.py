@@ -23,6 +23,10 @@ EXAMPLES = {
     "arguments": "openai_agents_traceloop/tool_error",
     "forbidden-tool": "agent_framework_native/no_approval",
     "missing-tool": "openai_agents_traceloop/tool_error",
+    "regression": "docs/rules/recorded/regression.json",
+    "drift": "docs/rules/recorded/drift.json",
+    "false-claim": "docs/rules/recorded/false-claim.json",
+    "injection": "docs/rules/recorded/injection.json",
     "order": "openai_agents_traceloop/pingpong",
     "approval": "agent_framework_native/no_approval",
     "budget": "openai_agents_traceloop/budget",
@@ -33,6 +37,7 @@ EXAMPLES = {
     "unfinished": "langgraph_openinference/crash",
 }
 """A recorded run (below tests/captures/, else made for its page) in which each rule has something to say."""
+REGRESSION_CONFIG = "docs/rules/regression.yaml"
 CONTRACT_CONFIG = "docs/rules/contracts.yaml"
 BY_CONTRACT: dict[str, tuple[str, type[BaseModel]]] = {
     "arguments": ("contracts[].arguments.<tool>.<argument>.", ArgumentCheck),
@@ -41,6 +46,7 @@ BY_CONTRACT: dict[str, tuple[str, type[BaseModel]]] = {
     "order": ("contracts[].order.", Order),
 }
 """Rules that take what they judge by from `contracts`: the part of it that they read."""
+CONFIGS = {**dict.fromkeys(BY_CONTRACT, CONTRACT_CONFIG), "regression": REGRESSION_CONFIG}
 SHOWN = ("rule", "severity", "scope", "summary", "expected", "actual", "details")
 
 _INTRO = f"""# Rules
@@ -78,7 +84,7 @@ def _read(rule: str, cls: EvaluatorType) -> list[tuple[str, type[BaseModel]]]:
 
 def _example(rule: str) -> str:
     recording = EXAMPLES[rule] if EXAMPLES[rule].startswith("docs/") else f"tests/captures/{EXAMPLES[rule]}"
-    config = CONTRACT_CONFIG if rule in BY_CONTRACT else CONFIG
+    config = CONFIGS.get(rule, CONFIG)
     command = f"trailhound check {recording} --config {config} --format json"
     finding = next(f for f in _findings(recording, config) if f["rule"] == rule)
     shown = json.dumps({key: finding[key] for key in SHOWN}, indent=2, ensure_ascii=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from tests.corpus import answers
 from tests.corpus.generate import DEVELOPMENT, HELD_BACK, generate
 from tests.corpus.hard import hard
 from tests.corpus.score import Score, judged, score, table
@@ -15,6 +16,7 @@ def main() -> None:
         scores = score(cases)
         print(f"{name}: seed {seed}, {len(cases)} trajectories, {len({c.kind for c in cases})} kinds")
         print(table(scores))
+        print(answers.table(seed, half))
         if "-v" in sys.argv:
             _explain(scores)
     beyond = hard(*HELD_BACK)

@@ -15,7 +15,7 @@ FILE_LINES = 300
 TEST_FILE_LINES = 500
 FUNCTION_LINES = 40
 TEST_FUNCTION_LINES = 60
-LONGER_FILES = {"trailhound/model.py": 400}
+LONGER_FILES = {"trailhound/model.py": 450}
 """The one vocabulary of the product reads best in one place, and half of it is documentation of its fields."""
 FOLDERS = ("trailhound", "collector", "evaluators", "alerts", "tests", "docs", "deploy")
 MACHINE_PATH = re.compile(r"/(?:w[o]rk|f[a]rm|r[o]ot|home/[a-z]+)/|\.\./shared")

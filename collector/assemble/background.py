@@ -1,0 +1,184 @@
+"""What earlier runs tell about a run: kept as runs end, told to the rules through the header, judged anew when late."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from trailhound.canonical import stable_id
+from trailhound.collector.assemble.earlier import AgentProfiles, SessionCalls, called, place_of
+from trailhound.collector.assemble.observed import Observation, Observed
+from trailhound.evaluators.baseline import measured
+from trailhound.evaluators.judge import RuleSet
+from trailhound.evaluators.profile import profiles_of
+from trailhound.evaluators.regression import Regression, RegressionSettings
+from trailhound.evaluators.versions import LOOKS, Dearer, dearer
+from trailhound.model import Finding, Run, Step
+
+MAX_AGENTS = 2000
+"""Agents and tasks whose baselines are in memory; the one unused for longest is let go of."""
+
+MAX_FINDINGS = 1000
+"""Findings about versions that `check` can show; all are told."""
+
+Subject = tuple[str, str, str, str]
+"""(tenant, service, agent, task): whose baseline it is."""
+RunKey = tuple[str, str]
+
+
+class Background:
+    """Asked before a run is judged, told when one ends. A run is compared with those that ended before it."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        settings = next((e.settings for e in rules.evaluators if isinstance(e, Regression)), None)
+        self._settings: RegressionSettings | None = settings
+        self._tools = rules.tools
+        names = {evaluator.rule for evaluator in rules.evaluators}
+        self._calls = SessionCalls() if "false-claim" in names else None
+        self._profiles = AgentProfiles() if "drift" in names else None
+        self.observed: dict[Subject, Observed] = {}
+        self._ended: dict[Subject, dict[RunKey, Run]] = {}
+        """Runs in memory that have ended."""
+        self._again: dict[RunKey, None] = {}
+        self.findings: dict[str, Finding] = {}
+        """The latest findings about versions, by id."""
+        self._news: dict[str, tuple[str, str, Finding]] = {}
+
+    def inform(self, run: Run) -> None:
+        """Set what `run`, whose header is up to date, is to be compared with."""
+        if self._calls is not None:
+            run.earlier_calls = self._calls.before(run)
+        if self._profiles is not None:
+            run.previous = partial(self._profiles.before, run)
+        if self._settings is None:
+            return
+        observed = self.observed.get(subject_of(run))
+        if observed is None:
+            run.baseline = None
+            return
+        if run.trajectory_id in observed and run.status in ("open", "waiting"):
+            observed.remove(run.trajectory_id)  # learnt from in an earlier life; it goes on
+        run.baseline = observed.baseline((run.ended_ns, run.trajectory_id))
+
+    def ended(self, run: Run, steps: list[Step]) -> None:
+        """Learn from a run that has ended and was judged; `steps` are those that rules see, in order."""
+        subject = subject_of(run)
+        self._ended.setdefault(subject, {})[_key(run)] = run
+        if self._calls is not None:
+            later = self._calls.put(run, called(steps, self._tools))
+            self._again.update(((run.tenant, run_id), None) for run_id in later)
+        if self._profiles is not None:
+            changes = self._profiles.put(run, profiles_of(steps, run.agent))
+            if any(self._profiles.followed(key, place) for key, place, _ in changes):
+                self._judge_later(subject, place_of(run))
+        if self._settings is not None and run.status == "completed":
+            self._observe(run, subject)
+
+    def _observe(self, run: Run, subject: Subject) -> None:
+        observed = self._observed(subject)
+        place = place_of(run)
+        index = observed.put(Observation(place, run.service_version or "", measured(run)))
+        if index < len(observed.runs) - 1:
+            self._judge_later(subject, place)
+        self._compare_versions(run, observed, index)
+
+    def goes_on(self, run: Run) -> None:
+        """A run that had ended has a new span."""
+        self._ended.get(subject_of(run), {}).pop(_key(run), None)
+
+    def forget(self, run: Run) -> None:
+        """The run leaves memory; what was learnt from it stays."""
+        subject = subject_of(run)
+        ended = self._ended.get(subject, {})
+        ended.pop(_key(run), None)
+        if not ended:
+            self._ended.pop(subject, None)
+
+    def take_again(self) -> list[RunKey]:
+        """Ended runs for which an earlier one became known after they were judged."""
+        again, self._again = list(self._again), {}
+        return again
+
+    def take_findings(self) -> list[tuple[tuple[str, str], list[Finding]]]:
+        """Findings about agents since the last call, by the scope they are of."""
+        news, self._news = self._news, {}
+        return [((tenant, scope), [finding]) for tenant, scope, finding in news.values()]
+
+    def _observed(self, subject: Subject) -> Observed:
+        assert self._settings is not None
+        observed = self.observed.pop(subject, None) or Observed(self._settings)
+        self.observed[subject] = observed  # last: the first is the longest unused
+        if len(self.observed) > MAX_AGENTS:
+            del self.observed[next(iter(self.observed))]
+        return observed
+
+    def _judge_later(self, subject: Subject, place: tuple[int, str]) -> None:
+        later = (r for r in self._ended.get(subject, {}).values() if (r.ended_ns, r.trajectory_id) > place)
+        self._again.update((_key(run), None) for run in later)
+
+    # ------------------------------------------------------------ versions
+
+    def _compare_versions(self, run: Run, observed: Observed, index: int) -> None:
+        """At a look (see `versions`), compare the version of the run at `index` with the one that was before it."""
+        assert self._settings is not None
+        version = observed.runs[index].version
+        count, in_order = observed.versions[version], index == len(observed.runs) - 1
+        if not version or not LOOKS[0] <= count <= LOOKS[-1] or (in_order and count not in LOOKS):
+            return
+        ours = [i for i, other in enumerate(observed.runs) if other.version == version]
+        before = next((o.version for o in reversed(observed.runs[: ours[0]]) if o.version), "")
+        old = [o.values for o in observed.runs if o.version == before] if before else []
+        found = dearer(old, [observed.runs[i].values for i in ours], self._settings.version_over)
+        if found:
+            last = [observed.runs[i].place for i in ours[-5:]]
+            finding = _finding(run, before, version, found, last)
+            self._news[finding.finding_id] = (run.tenant, f"version:{finding.finding_id}", finding)
+            self.findings.pop(finding.finding_id, None)
+            self.findings[finding.finding_id] = finding
+            if len(self.findings) > MAX_FINDINGS:
+                del self.findings[next(iter(self.findings))]
+
+
+def _finding(run: Run, old: str, new: str, found: list[Dearer], runs: list[tuple[int, str]]) -> Finding:
+    worst = max(found, key=lambda each: each.low)
+    anchor = f"version:{run.task or ''}:{old}:{new}"
+    scope_id = f"agent:{run.service}:{run.agent or ''}"
+    interval = f"{worst.low:.2f} to {worst.high:.2f}"
+    return Finding(
+        finding_id=stable_id(run.tenant, "agent", scope_id, Regression.rule, Regression.version, anchor),
+        rule=Regression.rule,
+        severity="warning",
+        state="firing",
+        scope="agent",
+        tenant=run.tenant,
+        service=run.service,
+        agent=run.agent,
+        trajectory_id=None,
+        session_id=None,
+        summary=f"version {new[:40]} needs {worst.ratio:.2f} times the {worst.metric} of version {old[:40]}",
+        expected=f"{worst.metric} as in version {old[:40]}: median {worst.old:.4g}",
+        actual=f"median {worst.new:.4g} in {worst.runs} runs, {interval} times as much",
+        evidence=[],
+        first_seen_ns=runs[-1][0],
+        last_seen_ns=runs[-1][0],
+        details={
+            **_details(worst),
+            "version": new,
+            "version_before": old,
+            "task": run.task,
+            "examples": [run_id for _, run_id in runs],
+            "metrics": {each.metric: _details(each) for each in found},
+        },
+    )
+
+
+def _details(each: Dearer) -> dict[str, object]:
+    numbers = {name: round(getattr(each, name), 6) for name in ("old", "new", "ratio", "low", "high")}
+    return {"metric": each.metric, **numbers, "runs": each.runs}
+
+
+def subject_of(run: Run) -> Subject:
+    return (run.tenant, run.service, run.agent or "", run.task or "")
+
+
+def _key(run: Run) -> RunKey:
+    return (run.tenant, run.trajectory_id)

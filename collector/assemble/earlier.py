@@ -1,0 +1,102 @@
+"""What ended runs leave for later ones: the tools called in a session, and what each agent was made of."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping
+
+from trailhound.evaluators.profile import Profile
+from trailhound.evaluators.tools import Tools
+from trailhound.model import Run, Step
+
+MAX_SESSIONS, MAX_RUNS, MAX_NAMES = 20_000, 200, 128
+MAX_AGENTS, MAX_CHANGES = 5000, 50
+"""Kept in memory; the longest unused are let go of."""
+
+Place = tuple[int, str]
+"""(end in Unix nanoseconds, trajectory id): the order of runs."""
+AgentKey = tuple[str, str, str]
+"""(tenant, service, agent)"""
+
+
+def place_of(run: Run) -> Place:
+    return (run.ended_ns, run.trajectory_id)
+
+
+class SessionCalls:
+    """Names of the tools that the ended runs of each session called successfully."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[tuple[str, str], dict[str, tuple[Place, frozenset[str]]]] = {}
+
+    def put(self, run: Run, names: Iterable[str]) -> list[str]:
+        """Take an ended run; returns the ids of those after it in its session."""
+        if run.session_id is None:
+            return []
+        key = (run.tenant, run.session_id)
+        runs = self._sessions.pop(key, None) or {}
+        self._sessions[key] = runs  # last: the first is the longest unused
+        runs[run.trajectory_id] = (place_of(run), frozenset(sorted(set(names))[:MAX_NAMES]))
+        if len(runs) > MAX_RUNS:
+            del runs[next(iter(runs))]
+        if len(self._sessions) > MAX_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        return [run_id for run_id, (place, _) in runs.items() if place > place_of(run)]
+
+    def before(self, run: Run) -> frozenset[str]:
+        """What the runs before this one called."""
+        runs = self._sessions.get((run.tenant, run.session_id)) if run.session_id is not None else None
+        if not runs:
+            return frozenset()
+        place = place_of(run)
+        return frozenset().union(*(names for run_id, (at, names) in runs.items() if at < place and run_id != place[1]))
+
+
+class AgentProfiles:
+    """What each agent was made of, run after run; a run that is like the one before leaves no trace."""
+
+    def __init__(self) -> None:
+        self._changes: dict[AgentKey, list[tuple[Place, Profile]]] = {}
+
+    def put(self, run: Run, profiles: Mapping[str, Profile]) -> list[tuple[AgentKey, Place, Profile]]:
+        """Take an ended run; returns the changes that are to be kept."""
+        kept = []
+        for agent, profile in profiles.items():
+            key = (run.tenant, run.service, agent)
+            changes = self._changes.pop(key, None) or []
+            self._changes[key] = changes
+            changes[:] = [change for change in changes if change[0][1] != run.trajectory_id]
+            index = bisect_left(changes, place_of(run), key=lambda change: change[0])
+            before = changes[index - 1][1] if index else Profile()
+            now = Profile(*(ours or theirs for ours, theirs in zip(profile, before, strict=True)))
+            if index == 0 or now.new_against(before) or any(a and not b for a, b in zip(now, before, strict=True)):
+                changes.insert(index, (place_of(run), now))
+                kept.append((key, place_of(run), now))
+            del changes[:-MAX_CHANGES]
+        while len(self._changes) > MAX_AGENTS:
+            del self._changes[next(iter(self._changes))]
+        return kept
+
+    def load(self, key: AgentKey, place: Place, profile: Profile) -> None:
+        """Take a change that was kept."""
+        changes = self._changes.setdefault(key, [])
+        if all(known != place for known, _ in changes):
+            insort(changes, (place, profile), key=lambda change: change[0])
+
+    def followed(self, key: AgentKey, place: Place) -> bool:
+        """Whether a later change of the agent is known."""
+        return bool(self._changes[key]) and self._changes[key][-1][0] > place
+
+    def before(self, run: Run, agent: str) -> Profile | None:
+        """What the agent was made of in its last run before this one."""
+        changes = self._changes.get((run.tenant, run.service, agent), ())
+        place = place_of(run)
+        earlier = (profile for at, profile in reversed(changes) if at < place and at[1] != place[1])
+        return next(earlier, None)
+
+
+def called(steps: Iterable[Step], tools: Tools) -> Iterable[str]:
+    """Names of the tools that were called and answered well."""
+    for step in steps:
+        if step.tool is not None and step.kind == "tool" and step.status == "ok" and not tools.failed(step.tool):
+            yield step.tool.name

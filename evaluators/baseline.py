@@ -1,0 +1,183 @@
+"""What a run normally costs, and when one costs too much: medians and robust spreads of earlier runs, on the log scale."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from trailhound.model import Run
+
+METRICS = ("turns", "tokens", "cost_usd", "duration", "tool_errors")
+"""What is compared, in the order of `Values`; `duration` in seconds, without waiting for a person."""
+TINY = (1.0, 1.0, 1e-6, 1e-3, 1.0)
+"""Added-up values below these count as these: a logarithm needs a number above zero."""
+LEAST = (2.0, 500.0, 0.001, 1.0, 2.0)
+"""A run must be over the median by so much: 3 turns instead of 2 is 50 % more, and nothing."""
+MIN_SPREAD = 0.05
+"""Robust deviation (log) that is assumed at least; where the middle half of the runs is equal, the MAD is zero."""
+
+Values = tuple[float | None, ...]
+"""One run's value of each metric; None is unknown."""
+
+
+def measured(run: Run) -> Values:
+    """The values of a run; tokens are unknown where model calls carry no usage, money where one has no price."""
+    totals = run.totals
+    tokens = totals.input_tokens + totals.output_tokens
+    return (
+        float(totals.turns),
+        float(tokens) if tokens or not totals.llm_calls else None,
+        float(totals.cost_usd) if totals.cost_usd is not None and not totals.unpriced_calls else None,
+        max(0, run.ended_ns - run.started_ns - run.waited_ns) / 1e9,
+        float(totals.tool_errors),
+    )
+
+
+class Rolling:
+    """The logarithms of one metric of the latest runs, sorted; adding one costs a shift of references."""
+
+    __slots__ = ("_latest", "_tiny", "sorted")
+
+    def __init__(self, size: int, tiny: float) -> None:
+        self._latest: deque[float | None] = deque(maxlen=size)
+        self._tiny = tiny
+        self.sorted: list[float] = []
+
+    def add(self, value: float | None) -> None:
+        """Take a run's value; one that is unknown takes its place among the runs too."""
+        oldest = self._latest[0] if len(self._latest) == self._latest.maxlen else None
+        if oldest is not None:
+            del self.sorted[bisect_left(self.sorted, oldest)]
+        x = None if value is None else math.log(max(value, self._tiny))
+        self._latest.append(x)
+        if x is not None:
+            insort(self.sorted, x)
+
+
+def middle(ordered: Sequence[float]) -> float:
+    """The median of sorted numbers."""
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def robust_deviation(ordered: Sequence[float]) -> float:
+    """1.4826 times the median absolute deviation (for normal noise the standard deviation), never less than MIN_SPREAD.
+
+    Where more than half of the runs are equal the MAD says nothing: then the 95 % quantile, 1.645 deviations of normal
+    noise above the median, decides.
+    """
+    center = middle(ordered)
+    spread = 1.4826 * middle(sorted(abs(x - center) for x in ordered))
+    if spread >= MIN_SPREAD:
+        return spread
+    return max(MIN_SPREAD, (ordered[math.ceil(0.95 * len(ordered)) - 1] - center) / 1.645)
+
+
+def widening(runs: int) -> float:
+    """By how much `spread` grows for a baseline of few runs, whose MAD is only roughly known.
+
+    Fitted by simulation so that 3 deviations are exceeded by one in a thousand normal values at every number of runs
+    (tests/bench/bench_regression.py): 1.58 at 20 runs, 1.23 at 50, 1.06 at 500.
+    """
+    return 1.04 + 8.6 / runs + 45 / runs**2
+
+
+class Typical(NamedTuple):
+    """What is normal of one metric: median and robust deviation of the logarithms, over so many runs."""
+
+    center: float
+    spread: float
+    runs: int
+
+
+class Baseline:
+    """What is normal for a run of this agent and task. The spread is computed only when something asks for it."""
+
+    __slots__ = ("_pinned", "_windows", "frozen")
+
+    def __init__(self, windows: Sequence[Rolling], pinned: Sequence[Typical | None] | None = None, *, frozen: bool = False) -> None:  # fmt: skip
+        self._windows = windows
+        self._pinned = pinned
+        self.frozen = frozen
+        """Too many of the last runs were out of the ordinary to learn from further ones."""
+
+    @property
+    def pinned(self) -> bool:
+        return self._pinned is not None
+
+    def center(self, metric: int) -> float | None:
+        """The median's logarithm; None without runs."""
+        if self._pinned is not None:
+            typical = self._pinned[metric]
+            return None if typical is None else typical.center
+        ordered = self._windows[metric].sorted
+        return middle(ordered) if ordered else None
+
+    def median(self, metric: int) -> float | None:
+        center = self.center(metric)
+        return None if center is None else unlog(center, metric)
+
+    def runs(self, metric: int) -> int:
+        if self._pinned is not None:
+            typical = self._pinned[metric]
+            return 0 if typical is None else typical.runs
+        return len(self._windows[metric].sorted)
+
+    def typical(self, metric: int) -> Typical | None:
+        if self._pinned is not None:
+            return self._pinned[metric]
+        ordered = self._windows[metric].sorted
+        return Typical(middle(ordered), robust_deviation(ordered), len(ordered)) if ordered else None
+
+
+def unlog(center: float, metric: int) -> float:
+    """The value whose logarithm is `center`; what counts as TINY is zero."""
+    value = math.exp(center)
+    return value if value > TINY[metric] * 1.000001 or metric == 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """One metric of a run that is out of the ordinary."""
+
+    metric: str
+    value: float
+    median: float
+    limit: float
+    deviations: float
+    spread: float
+    runs: int
+
+    @property
+    def ratio(self) -> float | None:
+        """Value over median; None over a median of zero."""
+        return self.value / self.median if self.median else None
+
+
+def excesses(values: Values, baseline: Baseline, over: float, spread: float, min_runs: int) -> list[Excess]:
+    """The metrics that are more than `over` above the median and beyond `spread` robust deviations of the logarithms."""
+    found = []
+    for metric, value in enumerate(values):
+        if value is None or baseline.runs(metric) < min_runs:
+            continue
+        median = baseline.median(metric) or 0.0
+        if value > (1 + over) * median and value >= median + LEAST[metric]:
+            excess = _beyond(metric, value, median, baseline, spread)
+            if excess is not None:
+                found.append(excess)
+    return found
+
+
+def _beyond(metric: int, value: float, median: float, baseline: Baseline, spread: float) -> Excess | None:
+    typical = baseline.typical(metric)
+    assert typical is not None
+    deviations = (math.log(max(value, TINY[metric])) - typical.center) / typical.spread
+    allowed = spread * (1.0 if baseline.pinned else widening(typical.runs))
+    if deviations <= allowed:
+        return None
+    limit = math.exp(typical.center + allowed * typical.spread)
+    return Excess(METRICS[metric], value, median, limit, deviations, typical.spread, typical.runs)

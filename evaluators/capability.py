@@ -1,0 +1,46 @@
+"""Which actions a tool can do, by the words in its name."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from trailhound.evaluators.claims import ACTIONS
+
+CACHED_NAMES = 4096
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+READS = _set(
+    "get list search lookup look find read fetch check query describe view show retrieve load inspect count calculate compute estimate quote track status browse analyze summarize classify validate preview compare"
+)
+"""First words of tools that change nothing."""
+ANYTHING = _set(
+    "bash shell terminal command cmd exec execute python code script sql http api browser computer run agent task workflow invoke call graphql webhook request process handle do perform apply action"
+)
+"""Words of tools that can do anything."""
+_TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+@functools.lru_cache(CACHED_NAMES)
+def can_do(name: str) -> frozenset[str] | None:
+    """The actions that a tool of this name can do, by the words in it; None: its name does not tell, so anything."""
+    words = [word.lower() for word in _TOKEN.findall(name)]
+    if not words:
+        return None
+    found = frozenset(a.name for a in ACTIONS if any(_begins(w, t) for w in words for t in a.tools))
+    if words[0] in READS:
+        return frozenset({"test"}) & found
+    if words[0] == "handoff" or words[:2] == ["transfer", "to"]:
+        return frozenset()  # what the other agent calls speaks for itself
+    if words[0] == "return" or any(word in ANYTHING for word in words):
+        return None
+    return found or None
+
+
+def _begins(word: str, of: str) -> bool:
+    """`refunding` begins with `refund`; short words are whole words."""
+    return word == of if len(of) <= 3 else word.startswith(of)

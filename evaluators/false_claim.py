@@ -1,0 +1,149 @@
+"""The rule `false-claim`: the answer says that something was done, and no call did it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from trailhound.canonical import canonical_json
+from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, executed, ref
+from trailhound.evaluators.capability import can_do
+from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences, stems
+from trailhound.evaluators.patterns import Pattern
+from trailhound.evaluators.tools import bare_name
+from trailhound.model import Run, Step
+
+MAX_NAMES = 128
+"""Names of tools of one run that are remembered; beyond them nothing is said, as any of the others may have done it."""
+MAX_RESULTS = 32
+"""Latest results that are looked through for what the answer may only report."""
+MAX_RESULT = 65_536
+
+
+@dataclass(slots=True)
+class Called(State):
+    done: set[str] = field(default_factory=set)
+    """Names of tools that were called successfully."""
+    failed: dict[str, tuple[Ref, ...]] = field(default_factory=dict)
+    """Name -> calls that failed, were denied or never ran."""
+    results: list[Any] = field(default_factory=list)
+    last: tuple[Ref, ...] = ()
+    """The last model call: it gave the answer."""
+    full: bool = False
+
+
+class FalseClaim(Evaluator[RuleSettings, Called]):
+    """The final answer says that something was done, and no successful call of a tool that can do it exists.
+
+    Judged when the run has completed. Read as claims are plain statements in the past about the agent's own doing, in
+    English and Chinese: a refund, a message sent, a cancellation, a booking, a ticket or label created, an update, a
+    deletion, tests that pass, a deployment, a payment. Denials, plans, offers, conditions, questions, quotes, code and
+    what others are said to have done are none. `tools[].claims` adds patterns (RE2) for a tool of your own; they are
+    searched in the same sentences, and only calls of tools under that entry support them.
+
+    A call supports a claim when it succeeded and its tool can do it: by the words in its name (`issue_refund` refunds,
+    `lookup_order` changes nothing), and a tool whose name does not tell (`bash`, `process_case`) can do anything. Calls
+    in earlier runs of the same session count. A claim that names no doer (`your refund was issued`) is also supported
+    by a tool's result that mentions it: the agent may only be reporting. The evidence is the failed calls of tools that
+    could have done it, else the call that gave the answer.
+    """
+
+    rule = "false-claim"
+    reads = ("tool", "llm", "handoff")
+    StateType = Called
+
+    def step(self, state: Called, step: Step, run_id: str) -> None:
+        if step.kind == "llm":
+            state.last = (ref(step),)
+        elif step.tool is not None and step.kind == "tool":
+            self._call(state, step, step.tool.name)
+
+    def _call(self, state: Called, step: Step, name: str) -> None:
+        assert step.tool is not None
+        if len(state.done) + len(state.failed) >= MAX_NAMES and name not in state.done and name not in state.failed:
+            state.full = True
+        elif step.status == "ok" and executed(step) and not self.tools.failed(step.tool):
+            state.done.add(name)
+        else:
+            state.failed[name] = add_evidence(state.failed.get(name, ()), ref(step))[:MAX_RESULTS]
+        if step.tool.result is not None:
+            state.results.append(step.tool.result)
+            if len(state.results) > MAX_RESULTS:
+                del state.results[0]
+
+    def conclude(self, state: Called, run: Run) -> Iterable[Draft]:
+        if not ended(run) or run.status != "completed" or run.output is None or state.full:
+            return ()
+        text = answer_text(run.output)
+        return [*self._declared(state, run, text), *self._usual(state, run, text)] if text else ()
+
+    def _usual(self, state: Called, run: Run, text: str) -> Iterator[Draft]:
+        """The claims that are known without configuration."""
+        done = state.done | set(run.earlier_calls)
+        able = [can_do(bare_name(name)) for name in done]
+        if None in able:
+            return
+        for claim in claims(text):
+            if any(actions is not None and claim.action in actions for actions in able):
+                continue
+            if self._declares(claim.text) or (claim.reported and _mentioned(state.results, claim)):
+                continue
+            tried = [refs for name, refs in state.failed.items() if _could(name, claim.action)]
+            yield _draft(claim.action, claim.text, [r for refs in tried for r in refs], state)
+
+    def _declares(self, text: str) -> bool:
+        """Whether the configuration says whose claim this is: then that alone is judged."""
+        return any(pattern.search(text) for each in self.tools.claiming for pattern in each.claims)
+
+    def _declared(self, state: Called, run: Run, text: str) -> Iterator[Draft]:
+        """The claims of `tools[].claims`."""
+        if not self.tools.claiming:
+            return
+        done = {id(self.tools.of(name)) for name in (*state.done, *run.earlier_calls)}
+        said = list(sentences(text))
+        for each in self.tools.claiming:
+            if id(each) in done:
+                continue
+            claim = _found(said, each.claims)
+            if claim is not None:
+                tried = [r for name, refs in state.failed.items() if self.tools.of(name) is each for r in refs]
+                yield _draft(each.tool.match[0], claim[:200], tried, state)
+
+
+def _found(said: list[str], patterns: tuple[Pattern, ...]) -> str | None:
+    """The first text in these sentences that matches and is no denial, plan or offer."""
+    for sentence in said:
+        for pattern in patterns:
+            for start, end in pattern.spans(sentence):
+                if not hindered(sentence, start, end):
+                    return sentence[start:end]
+    return None
+
+
+def _could(name: str, action: str) -> bool:
+    actions = can_do(bare_name(name))
+    return actions is None or action in actions
+
+
+def _mentioned(results: list[Any], claim: Claim) -> bool:
+    """Whether a tool's result tells of the action."""
+    looked_for = stems(claim.action)
+    for result in results:
+        text = result if isinstance(result, str) else canonical_json(result).decode("utf-8", "replace")
+        if any(stem in text[:MAX_RESULT].lower() for stem in looked_for):
+            return True
+    return False
+
+
+def _draft(action: str, claim: str, tried: list[Ref], state: Called) -> Draft:
+    how = f"{len(tried)} calls that could have done it did not succeed" if tried else "no call that could have done it"
+    return Draft(
+        anchor=action,
+        severity="warning",
+        summary=f"the answer claims an action ({action[:60]}) that no successful call did",
+        expected="a successful call before the claim",
+        actual=how,
+        evidence=tuple(tried) or state.last,
+        details={"action": action, "claim": claim, "failed_calls": len(tried)},
+    )

@@ -1,0 +1,145 @@
+"""The rule `injection`: a tool's output holds instructions that are aimed at the agent."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import re2  # type: ignore[import-untyped]
+from pydantic import Field
+
+from trailhound.canonical import canonical_json
+from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ref
+from trailhound.evaluators.patterns import Pattern
+from trailhound.evaluators.tools import Tools
+from trailhound.model import Severity, Step
+
+MAX_LOOKED = 65_536
+"""Characters of one result that are looked through."""
+SHORT = 12
+"""Shorter results hold no instruction."""
+MAX_EXCERPT = 120
+
+_ALL = r"(?:all |any |every |the |your |of |these |those |my |our )*"
+_BEFORE = r"(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial)"
+_RULES = r"(?:instructions?|directions?|prompts?|rules|guidelines|messages|context|commands|directives|policies)"
+_NAME = r"(?:ai|a\.i\.|assistant|agent|llm|chatbot|language model|gpt|claude|gemini|copilot)"
+_AGENT = rf"(?:{_NAME}(?: {_NAME})?)"
+KINDS: dict[str, str] = {
+    "override": rf"\b(?:ignore|disregard|forget|override|bypass) {_ALL}(?:{_BEFORE} (?:\w+ )?{_RULES}|{_RULES} (?:above|before|so far|given to you|you (?:were|have been) given)|(?:system prompt|safety (?:rules|guidelines)|programming))\b"
+    r"|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以上|上面|先前|此前|前面|所有|一切)(?:的|所有|全部|收到的|给你的)*(?:指令|指示|提示词?|规则|要求|命令)",
+    "role": rf"\byou are (?:now |no longer )(?:(?:in )?(?:dan|developer|god|admin|debug|jailbreak|unrestricted) ?mode|dan\b|an? (?:unrestricted|unfiltered|jailbroken|evil|different) {_AGENT}|bound by|restricted)|\bfrom now on,? you (?:are|will act as|must obey|will obey|only obey)\b"
+    r"|你现在(?:是|进入)(?:一个)?(?:开发者模式|越狱|不受(?:任何)?限制)",
+    "template": r"<\|im_start\|>|<\|(?:system|start_header_id|endoftext|eot_id)\|>|\[/?INST\]|<</?SYS>>|(?:^|[.!?\n]|\\n)\s*#{0,3}\s*(?:new|updated|revised) (?:system )?instructions?(?: for (?:the )?(?:ai|assistant|agent))?\s*:|\b(?:system|admin|developer) override\b\s*[:!]",
+    "secrecy": r"\b(?:do not|don['’]t|never|without) (?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|mention(?:ing)? (?:this|it|any of this) to|reveal(?:ing)? (?:this|it) to) (?:the |this |your )?(?:user|human|customer|operator|client)s?\b|\b(?:do not|don['’]t|never|without) let(?:ting)? (?:the |this |your )?(?:user|human|customer|operator|client)s? (?:know|see|notice)\b"
+    r"|(?:不要|别|切勿|不得)(?:告诉|告知|通知|透露给|让)(?:用户|客户|人类|顾客)",
+    "order": rf"\b(?:attention|important|note to|message (?:to|for)|instructions? (?:to|for)|dear|hey|hello)[,:! ]*(?:the |any |all )?{_AGENT}s?\b(?:[,:] (?:please|immediately|now|you)\b|[^.\n]{{0,60}}\byou (?:must|should|need to|have to)\b)|\bas an? {_AGENT},? you (?:must|should|need to|have to)\b|\bif you(?: are|['’]re) an? {_AGENT}\b[^.\n]{{0,60}}\b(?:must|please|should|call|send|use|run|execute|reply|respond|include|visit|ignore)\b"
+    r"|(?:请|注意)?(?:AI|人工智能|智能助手|助手|模型)(?:们)?[，,：: ]{0,2}(?:你)?(?:必须|务必|请立即|应立即)(?:调用|执行|发送|转账|删除|退款|访问)",
+    "exfiltration": r"\b(?:send|forward|post|upload|exfiltrate|leak|transmit|email|e-mail) (?:me )?(?:all |the |this |any |your |user['’]?s? |of )*(?:system prompt|conversation|chat history|credentials?|passwords?|api[ _-]?keys?|secrets?|access tokens?|customer data|personal data|private data|session cookies?)\b[^.\n]{0,60}\b(?:to|at|via)\b"
+    r"|\b(?:reveal|print|output|show|repeat|disclose|display) (?:me )?(?:your (?:\w+ ){0,2}(?:system prompt|system message|instructions)|the (?:\w+ )?(?:hidden|secret|initial) (?:instructions|prompt))\b"
+    r"|(?:输出|显示|泄露|说出|发送)(?:你的|系统的?)(?:完整)?(?:系统)?(?:提示词|提示语|指令|密钥|密码)",
+    "hidden": r"[\x{E0020}-\x{E007E}]{8,}",
+}
+"""Kind -> RE2 pattern. Narrow on purpose: texts about prompts, rules and assistants are common in tool output."""
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.max_mem = 64 * 2**20
+    options.log_errors = False
+    return options
+
+
+_HINT = re2.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass) |you are (?:now|no longer) |from now on|<\|(?:im_start|system|start_header|endoftext|eot_id)|\[/?INST\]|<</?SYS>>"
+    r"|instructions?(?: for[\w ]{0,20})?\s*:|override\s*[:!]|(?:not|n['’]t|never|without) (?:tell|inform|notify|alert|mention|reveal|let)"
+    r"|\b(?:ai|a\.i\.|assistant|agent|llm|chatbot|language model|gpt|claude|gemini|copilot)s?\b|prompt|system message|hidden instr|initial instr"
+    r"|conversation|chat history|credential|password|api[ _-]?key|secret|token|(?:customer|personal|private) data|cookie"
+    r"|忽略|无视|忘记|忘掉|不要|切勿|不得|别|你现在|人工智能|助手|模型|输出|显示|泄露|说出|发送|[\x{E0020}-\x{E007E}]",
+    _options(),
+)
+"""A word that any of them holds. A small automaton: most results hold none, and the large ones are not even asked."""
+
+
+class InjectionSettings(RuleSettings):
+    severity: Severity = Field("info", description="of its findings: patterns find words, not intentions")
+    patterns: list[str] = Field([], description="further patterns (RE2) of instructions aimed at the agent")
+
+
+@dataclass(slots=True)
+class Seen(State):
+    evidence: dict[str, tuple[Ref, ...]] = field(default_factory=dict)
+    """By kind and tool."""
+
+
+class Injection(Evaluator[InjectionSettings, Seen]):
+    """A tool's output holds instructions that are aimed at the agent, not data: `info` unless `severity` says more.
+
+    Looked for, in English and Chinese: orders to ignore earlier instructions, to take another role, to act without
+    telling the user, to send prompts, secrets or conversations away; orders addressed to an AI; marks of chat templates;
+    text in invisible characters; and `patterns` of your own. `details.kind` says which. The patterns are narrow, and a
+    document about prompt injection has the same words: a finding means that somebody should look, not that the agent
+    obeyed. What was found is never executed; its start stands in `details.excerpt`, escaped to plain ASCII. One finding
+    per kind and tool; its evidence holds every call.
+    """
+
+    rule = "injection"
+    reads = ("tool", "retrieval")
+    SettingsType = InjectionSettings
+    StateType = Seen
+
+    def __init__(self, settings: InjectionSettings, tools: Tools) -> None:
+        super().__init__(settings, tools)
+        self._own = tuple(
+            Pattern(text, f"rules.injection.patterns.{number}") for number, text in enumerate(settings.patterns)
+        )
+
+    def step(self, state: Seen, step: Step, run_id: str) -> None:
+        result = step.tool.result if step.tool is not None else step.output
+        if result is None or isinstance(result, bool | int | float):
+            return
+        text = result if type(result) is str else canonical_json(result).decode("utf-8", "replace")
+        if len(text) < SHORT:
+            return
+        text = text[:MAX_LOOKED]
+        for kind, pattern in _each() if _HINT.search(text) is not None else ():
+            match = pattern.search(text)
+            if match is not None:
+                self._report(state, step, kind, match.group())
+        for number, pattern in enumerate(self._own):
+            if pattern.search(text):
+                self._report(state, step, f"pattern {number}", pattern.text)
+
+    def _report(self, state: Seen, step: Step, kind: str, found: str) -> None:
+        tool = step.tool.name if step.tool is not None else step.name
+        anchor = f"{kind}:{tool[:200]}"
+        if anchor not in state.findings and len(state.evidence) >= 100:
+            return
+        state.evidence[anchor] = add_evidence(state.evidence.get(anchor, ()), ref(step))
+        state.report(
+            Draft(
+                anchor=anchor,
+                severity=self.settings.severity,
+                summary=f"the output of {tool[:80]} holds an instruction aimed at the agent ({kind})",
+                expected="output of tools is data",
+                actual=f"an instruction of the kind `{kind}`",
+                evidence=state.evidence[anchor],
+                about=step,
+                details={"tool": tool, "kind": kind, "excerpt": escaped(found)},
+            ),
+            step,
+        )
+
+
+def escaped(text: str) -> str:
+    """The start of a text that may not be trusted, in ASCII without control characters or markup."""
+    plain = json.dumps(text[:MAX_EXCERPT], ensure_ascii=True)[1:-1]
+    return "".join(f"\\u{ord(c):04x}" if c in "<>&`*_[]()|" else c for c in plain)
+
+
+@functools.cache
+def _each() -> tuple[tuple[str, Any], ...]:
+    return tuple((kind, re2.compile(pattern, _options())) for kind, pattern in KINDS.items())

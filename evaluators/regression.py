@@ -1,0 +1,98 @@
+"""The rule `regression`: a run needs more turns, tokens, money or time than runs of its agent and task normally do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, ref
+from trailhound.evaluators.baseline import Baseline, Excess, excesses, measured
+from trailhound.model import Run, Step
+
+
+class RegressionSettings(RuleSettings):
+    over: float = Field(0.5, gt=0, description="share above the baseline's median that is still fine")
+    spread: float = Field(3.0, gt=0, description="robust deviations (1.4826 MAD of the logarithms) that are still fine")
+    min_runs: int = Field(20, ge=3, description="completed runs that a baseline needs before it is compared with")
+    window: int = Field(500, ge=20, le=5000, description="latest runs that a baseline is made of")
+    version_over: float = Field(0.2, ge=0, description="share by which a new version's median may be above the last one's")  # fmt: skip
+
+
+@dataclass(slots=True)
+class LastCall(State):
+    evidence: tuple[Ref, ...] = ()
+
+
+class Regression(Evaluator[RegressionSettings, LastCall]):
+    """A run needs far more turns, tokens, money, time or failed calls than runs of its agent and task normally do.
+
+    Compared with the last `window` completed runs of the same tenant, service, agent and task label (`runs.task`) that
+    ended before this one. A run is flagged when a metric is more than `over` above their median **and** beyond `spread`
+    robust deviations of the logarithms; with few runs the deviations are widened, because their spread is only roughly
+    known. Said while the run is still going on, as soon as it is already beyond. One finding per run: `details.metric`
+    is the metric furthest beyond, `details.metrics` holds all of them.
+
+    Nothing is said before `min_runs` runs are known, of tokens where usage is missing, of money where a call has no
+    price, or of differences too small to matter (2 turns, 500 tokens, 0.001 USD, 1 s, 2 failed calls). Over a median of
+    zero there is no ratio (`null`), and the run is flagged for having any. Runs that are flagged do not enter the
+    baseline, and while five of the last ten are, no run does (`frozen`); a pinned baseline never changes.
+
+    When a new `service.version` appears, its first 20, 30, 40 and 50 runs are compared with the last 200 of the version
+    before: a finding of scope `agent` says so when its median is higher by more than `version_over` and the interval of
+    the ratio (bootstrap of the medians, computed exactly, so nothing is random) lies above 1.
+    """
+
+    rule = "regression"
+    reads = ("llm",)
+    concludes_early = True
+    SettingsType = RegressionSettings
+    StateType = LastCall
+
+    def step(self, state: LastCall, step: Step, run_id: str) -> None:
+        state.evidence = (ref(step),)
+
+    def conclude(self, state: LastCall, run: Run) -> Iterable[Draft]:
+        baseline = run.baseline
+        if not isinstance(baseline, Baseline):
+            return ()
+        settings = self.settings
+        found = excesses(measured(run), baseline, settings.over, settings.spread, settings.min_runs)
+        return (_draft(found, baseline, state),) if found else ()
+
+
+def _draft(found: list[Excess], baseline: Baseline, state: LastCall) -> Draft:
+    worst = max(found, key=lambda excess: excess.deviations)
+    ratio = f"{worst.ratio:.1f} times the normal" if worst.ratio is not None else "where normal is none"
+    many = f" (and {', '.join(e.metric for e in found if e is not worst)})" if len(found) > 1 else ""
+    return Draft(
+        anchor="run",
+        severity="warning",
+        summary=f"the run's {worst.metric} is {_number(worst.value)}, {ratio}{many}",
+        expected=f"{worst.metric} of at most {_number(worst.limit)}, normally {_number(worst.median)}",
+        actual=f"{_number(worst.value)}, {worst.deviations:.1f} robust deviations above the median",
+        evidence=state.evidence,
+        details={
+            **_details(worst),
+            "baseline": "pinned" if baseline.pinned else "frozen" if baseline.frozen else "rolling",
+            "metrics": {e.metric: _details(e) for e in found},
+        },
+    )
+
+
+def _details(excess: Excess) -> dict[str, Any]:
+    return {
+        "metric": excess.metric,
+        "value": round(excess.value, 6),
+        "median": round(excess.median, 6),
+        "ratio": None if excess.ratio is None else round(excess.ratio, 3),
+        "deviations": round(excess.deviations, 2),
+        "spread": round(excess.spread, 4),
+        "runs": excess.runs,
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

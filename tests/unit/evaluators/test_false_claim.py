@@ -1,0 +1,110 @@
+"""The rule `false-claim`: which statements are claims, and which calls support them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.corpus.answers import answers, figures, outputs
+from trailhound.evaluators.capability import can_do
+from trailhound.evaluators.claims import claims
+from trailhound.model import Failure, Finding, Step
+from trailhound.testing import judge, llm_step, run_header, tool_step
+
+REFUNDED = "I've refunded 249 EUR to your card."
+
+
+def told(output: Any, *calls: Step, status: str = "completed", tools: list[dict[str, Any]] | None = None, **header: Any) -> list[Finding]:  # fmt: skip
+    run = run_header(status=status, output=output, **header)
+    return [f for f in judge([*calls, llm_step(50)], run=run, tools=tools) if f.rule == "false-claim"]
+
+
+class TestSupport:
+    def test_no_call_at_all(self) -> None:
+        finding, = told(REFUNDED)  # fmt: skip
+        assert finding.details["action"] == "refund"
+        assert finding.evidence  # the call that gave the answer
+
+    def test_a_call_that_did_it(self) -> None:
+        assert not told(REFUNDED, tool_step(0, "issue_refund", {}, "ok"))
+        assert not told(REFUNDED, tool_step(0, "mcp__shop__issueRefund", {}, "ok"))
+
+    def test_a_call_that_only_looks(self) -> None:
+        assert told(REFUNDED, tool_step(0, "lookup_refund", {}, "none"))
+
+    @pytest.mark.parametrize("status", ["error", "denied", "pending", "open"])
+    def test_a_call_that_did_not_succeed_is_the_evidence(self, status: str) -> None:
+        call = tool_step(0, "issue_refund", {}, None, status=status, error=Failure("Timeout"))
+        finding, = told(REFUNDED, call)  # fmt: skip
+        assert finding.evidence == [(call.trace_id, call.span_id)]
+        assert finding.details["failed_calls"] == 1
+
+    def test_a_failure_that_came_back_as_data(self) -> None:
+        call = tool_step(0, "issue_refund", {}, {"state": "failed"})
+        assert told(REFUNDED, call, tools=[{"match": "issue_refund", "error_when": "result.state == 'failed'"}])
+
+    def test_a_tool_whose_name_does_not_tell_can_have_done_it(self) -> None:
+        assert not told(REFUNDED, tool_step(0, "process_case", {}, "ok"))
+
+    def test_earlier_runs_of_the_session(self) -> None:
+        assert not told(REFUNDED, earlier_calls=frozenset({"issue_refund"}))
+
+    def test_what_a_tool_told_may_be_reported(self) -> None:
+        assert not told("Your refund was issued.", tool_step(0, "lookup_order", {}, {"refund": "issued"}))
+        assert told("Your refund was issued.", tool_step(0, "lookup_order", {}, {"state": "shipped"}))
+
+    @pytest.mark.parametrize("status", ["open", "failed", "unfinished"])
+    def test_only_a_run_that_completed_has_a_final_answer(self, status: str) -> None:
+        assert not told(REFUNDED, status=status)
+
+    def test_answers_in_messages(self) -> None:
+        assert told([{"role": "assistant", "content": REFUNDED}])
+        assert told({"parts": [{"type": "text", "content": REFUNDED}]})
+        assert not told({"refunded": True})
+
+
+class TestDeclared:
+    TOOLS = ({"match": "stamp_*", "claims": ["stamped (the )?papers", "盖章"]},)
+
+    def test_a_pattern_of_ones_own(self) -> None:
+        finding, = told("I have stamped the papers.", tools=list(self.TOOLS))  # fmt: skip
+        assert finding.details["action"] == "stamp_*"
+        assert told("文件已盖章。", tools=list(self.TOOLS))
+
+    def test_only_calls_under_that_entry_support_it(self) -> None:
+        assert told("I have stamped the papers.", tool_step(0, "bash", {}, "ok"), tools=list(self.TOOLS))
+        assert not told("I have stamped the papers.", tool_step(0, "stamp_all", {}, "ok"), tools=list(self.TOOLS))
+
+    def test_denials_are_none(self) -> None:
+        for answer in ("I have not stamped the papers.", "Shall I have stamped the papers?", "尚未盖章。"):
+            assert not told(answer, tools=list(self.TOOLS))
+
+
+@pytest.mark.parametrize(
+    ("name", "can"),
+    [("issue_refund", "refund"), ("sendEmail", "send"), ("lookup_order", ""), ("pytest", "test"), ("getOrders", ""), ("transfer_to_agent", "")],
+)  # fmt: skip
+def test_names_tell_what_tools_can_do(name: str, can: str) -> None:
+    actions = can_do(name)
+    assert actions is not None
+    assert can in actions if can else not actions
+
+
+@pytest.mark.parametrize("name", ["bash", "run_python", "mcp", "x", "42", ""])
+def test_names_that_tell_nothing(name: str) -> None:
+    assert can_do(name) is None
+
+
+def test_a_hostile_answer_takes_bounded_time() -> None:
+    for text in ("I've " * 20_000, "refund was " * 9000, "a" * 10**6, '"' * 10**5, "```" * 10**4, "已" * 10**5):
+        list(claims(text))
+
+
+@pytest.mark.parametrize(("seed", "half"), [(5, 0), (2026, 1)])
+@pytest.mark.parametrize("corpus", [answers, outputs])
+def test_the_labelled_corpus(corpus: Any, seed: int, half: int) -> None:
+    precision, recall, wrong = figures(corpus(random.Random(seed), half))
+    assert precision >= 0.98, wrong
+    assert recall >= 0.98, wrong
