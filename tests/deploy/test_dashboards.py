@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from trailhound.metrics import SPECS
 from trailhound.testing_components import Prometheus
 from trailhound.testing_daemon import RunningDaemon, configured, eventually
 from trailhound.testing_traffic import CONFIG, request_of, spans_of
@@ -47,6 +49,19 @@ def test_the_dashboards_are_those_of_their_script() -> None:
         asked = [t["expr"] for p in json.loads(written)["panels"] for t in p.get("targets", [])]
         assert asked == [panel.expr for panels in board.rows.values() for panel in panels]
     assert len(list((GRAFANA / "dashboards").glob("*.json"))) == len(boards)
+
+
+def test_every_metric_and_label_asked_for_exists() -> None:
+    """`or vector(0)` would hide a metric that is not there."""
+    labels = {spec.name: {*spec.labels, "instance", "job", "le"} for spec in SPECS}
+    for spec in SPECS:
+        if spec.type == "histogram":
+            labels |= {f"{spec.name}_{end}": labels[spec.name] for end in ("bucket", "sum", "count")}
+    for _, panel in PANELS:
+        for name, chosen in re.findall(r"\b((?:trailhound|agent)_[a-z0-9_]+)(?:\{([^}]*)\})?", panel.expr):
+            assert name in labels, f"{panel.title}: {name}"
+            used = set(re.findall(r"(\w+)=", chosen))
+            assert used <= labels[name], f"{panel.title}: {used - labels[name]}"
 
 
 def test_provisioning_names_what_the_dashboards_ask() -> None:
