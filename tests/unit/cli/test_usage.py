@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_a_module_of_commands_is_named_as_its_command() -> None:
     """`trailhound check` loads one module: it is found by the command's name."""
     from trailhound import commands
 
-    names = {path.stem for path in Path(commands.__path__[0]).glob("*.py")} - {"__init__"}
+    names = {module.name for module in pkgutil.iter_modules(commands.__path__)}
     assert names == {line[0] for line in ALL if line}
     for name in names:
         assert {line[0] for line in command_lines(typer.main.get_command(application(name))) if line} == {name}
