@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 
 from trailhound.alerts.budgets import Budgets
+from trailhound.evaluators.baseline import cost_over_baseline
 from trailhound.metrics import Metrics
 from trailhound.model import Finding, Run, Severity, Step
 
@@ -77,6 +78,9 @@ class Exposition:
             took_s = max(0, run.ended_ns - run.started_ns) / 1e9
             self._metrics.observe("agent_trajectory_duration_seconds", took_s, trace_id=trace_id, **labels)
         self._metrics.observe("agent_trajectory_turns", run.totals.turns, trace_id=trace_id, **labels)
+        ratio = cost_over_baseline(run)
+        if ratio is not None:
+            self._metrics.set("agent_cost_baseline_ratio", ratio, **labels)
 
     def findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that are new or changed; each counts once at each severity that it reaches."""

@@ -140,6 +140,14 @@ def unlog(center: float, metric: int) -> float:
     return value if value > TINY[metric] * 1.000001 or metric == 0 else 0.0
 
 
+def cost_over_baseline(run: Run) -> float | None:
+    """The run's cost over the median of its baseline; None where either is unknown or the median is zero."""
+    metric = METRICS.index("cost_usd")
+    cost = measured(run)[metric]
+    median = run.baseline.median(metric) if isinstance(run.baseline, Baseline) else None
+    return cost / median if cost is not None and median else None
+
+
 @dataclass(frozen=True, slots=True)
 class Excess:
     """One metric of a run that is out of the ordinary."""

@@ -14,7 +14,7 @@ LOOKS = (20, 30, 40, 50)
 """Runs of the new version after which it is compared; each further look is another chance of a false alarm."""
 BEFORE = 200
 """Runs of the version before that are compared with, at most."""
-DEVIATIONS = 3.3
+DEVIATIONS = 3.5
 """Half width of the interval in standard errors: with four looks at four metrics at most 1 % of unchanged versions are
 told (tests/bench/bench_regression.py)."""
 

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trailhound.collector.assemble.observed import Observation, Observed, Pin
-from trailhound.evaluators.baseline import METRICS, Baseline, Rolling, Typical, Values, measured, robust_deviation
+from trailhound.evaluators.baseline import (
+    METRICS,
+    Baseline,
+    Rolling,
+    Typical,
+    Values,
+    cost_over_baseline,
+    measured,
+    robust_deviation,
+)
 from trailhound.evaluators.regression import RegressionSettings
 from trailhound.evaluators.versions import dearer, standard_error
 from trailhound.model import Finding, Totals
@@ -103,6 +112,13 @@ class TestWhatIsNormal:
     def test_unknown_is_no_zero(self) -> None:
         run = run_header(totals=Totals(turns=3, llm_calls=3, cost_usd=Decimal(1), unpriced_calls=1), ended_ns=START_NS)
         assert dict(zip(METRICS, measured(run), strict=True)) == {"turns": 3, "tokens": None, "cost_usd": None, "duration": 0, "tool_errors": 0}  # fmt: skip
+
+
+def test_the_cost_over_the_baseline() -> None:
+    baseline = observed(*[values(cost=0.5)] * 5).baseline((10**9, ""))
+    assert cost_over_baseline(run_header(baseline=baseline, totals=Totals(cost_usd=Decimal(1)))) == pytest.approx(2)
+    assert cost_over_baseline(run_header(baseline=baseline)) is None
+    assert cost_over_baseline(run_header(totals=Totals(cost_usd=Decimal(1)))) is None
 
 
 class TestLearning:
