@@ -262,8 +262,7 @@ class Watch:
         self._dirty[_key(run)] = run
 
     def _revise(self) -> None:
-        """Judge ended runs again of which an earlier one became known only now."""
-        for run in filter(None, map(self.runs.get, self._background.take_again())):
+        for run in filter(None, map(self.runs.get, self._background.take_again())):  # an earlier run became known
             self._guard(run, partial(self._judge_again, run))
 
     def changes(self) -> Changes:

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 import re2  # type: ignore[import-untyped]
 from pydantic import Field
 
@@ -101,7 +102,7 @@ class Injection(Evaluator[InjectionSettings, Seen]):
         result = step.tool.result if step.tool is not None else step.output
         if result is None or isinstance(result, bool | int | float):
             return
-        text = result if type(result) is str else canonical_json(result).decode("utf-8", "replace")
+        text = result if type(result) is str else written(result)
         if len(text) < SHORT:
             return
         text = text[:MAX_LOOKED]
@@ -132,6 +133,14 @@ class Injection(Evaluator[InjectionSettings, Seen]):
             ),
             step,
         )
+
+
+def written(result: Any) -> str:
+    """A result that is no text, as JSON."""
+    try:
+        return orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # lone surrogates, numbers beyond 64 bits
+        return canonical_json(result).decode("utf-8", "replace")
 
 
 def escaped(text: str) -> str:
