@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
@@ -22,8 +23,10 @@ from trailhound.collector.parked import Parked
 from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
-from trailhound.metrics import Metrics
 from trailhound.model import Finding, Record, Run, RunStatus, Scope, Step, Trajectory
+
+if TYPE_CHECKING:  # `check` does without the library for metrics, which takes long to load
+    from trailhound.metrics import Metrics
 
 __all__ = ["Changes", "Counts", "Fed", "Recall", "Stored", "Watch"]
 

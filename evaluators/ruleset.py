@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -18,8 +18,10 @@ from trailhound.evaluators.plugins import foreign_types
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
 from trailhound.evaluators.suppress import Suppressions
 from trailhound.evaluators.tools import Tools
-from trailhound.metrics import Metrics
 from trailhound.model import Kind, Scope
+
+if TYPE_CHECKING:  # `check` does without the library for metrics, which takes long to load
+    from trailhound.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
