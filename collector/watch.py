@@ -157,11 +157,7 @@ class Watch:
 
     def _make_room(self) -> None:
         """Pack, and let go, those runs that were touched longest ago, while all of them take more than they may."""
-        while (key := self._room.crowded()) is not None:
-            run = self.runs.get(key)
-            if run is not None and key not in self._dirty:
-                run.pack()
-            self._room.packed(key, 0 if run is None else run.weight)
+        self._room.pack(self.runs, self._dirty)
         while (key := self._room.excess()) is not None:
             run = self.runs.get(key)
             if run is not None and run.run.status == "open":

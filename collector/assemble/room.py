@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Container, Mapping
+
+from trailhound.collector.assemble.packable import Packable
 
 Key = tuple[str, str]
 WHOLE = 0.5
@@ -32,16 +35,19 @@ class Room:
         self.used -= self._weights.pop(key, 0)
         self._used_whole -= self._whole.pop(key, 0)
 
-    def packed(self, key: Key, weight: int) -> None:
-        """The run was packed, or cannot be: it is no more looked at for that until it is touched."""
-        self._used_whole -= self._whole.pop(key, 0)
-        if key in self._weights:
-            self.used += weight - self._weights[key]
-            self._weights[key] = weight
+    def pack(self, runs: Mapping[Key, Packable], busy: Container[Key]) -> None:
+        """Pack the runs that were touched longest ago, but none that is `busy`, while those in parts take too much.
 
-    def crowded(self) -> Key | None:
-        """The run in parts that was touched longest ago, when all of these take more than they may."""
-        return next(iter(self._whole)) if self._used_whole > WHOLE * self._limit and self._whole else None
+        One that was looked at is not looked at again before it is touched, whether it could be packed or not.
+        """
+        while self._whole and self._used_whole > WHOLE * self._limit:
+            key, weight = self._whole.popitem(last=False)
+            self._used_whole -= weight
+            run = runs.get(key)
+            if run is not None and key not in busy:
+                run.pack()
+                self.used += run.weight - self._weights[key]
+                self._weights[key] = run.weight
 
     def excess(self) -> Key | None:
         """The run that was touched longest ago, when all of them take more than they may."""
