@@ -125,6 +125,11 @@ class Intake:
     def _place(self, steps: list[Step]) -> list[LiveRun]:
         """Put new steps of one trace into their run. Returns the runs that changed."""
         changed = self._places.add(_parents_first(steps)) if steps else []
+        self._keep_told()
+        return self._mark_full(changed)
+
+    def _mark_full(self, changed: list[LiveRun]) -> list[LiveRun]:
+        """Note which of the runs that changed were over, and which have all the spans that they may have."""
         for run in changed:
             run.late |= run.run.status not in OPEN
             if run.spans >= self._config.runs.max_steps:
@@ -148,20 +153,34 @@ class Intake:
     def _hear(self, said: Step | None, alone: Step | None) -> None:
         step = said or alone
         assert step is not None
-        if not self._open(step) or (step.tenant, step.trace_id) in self._full:
-            return
-        if self._parked is not None:
-            self.heard.setdefault((step.tenant, step.trace_id), []).append((said, alone))
-        known = self._places.known(step) is not None
-        self._touch(self._places.hear(said) if said else [] if known else self._place(self._allowed([step])))
+        self._meet_parked(step)
+        if said is None and self._places.shows_session(step):
+            self._touch(self._places.tell(step))
+            self._keep_told()
+        elif self._open(step) and (step.tenant, step.trace_id) not in self._full:
+            if self._parked is not None:
+                self.heard.setdefault((step.tenant, step.trace_id), []).append((said, alone))
+            if said is not None:
+                self._touch(self._places.hear(said))
+            elif self._places.known(step) is None and self._allowed([step]):
+                self._touch(self._mark_full(self._places.add_record(step)))
 
-    def _open(self, step: Step) -> bool:
-        """Open the step's trace, and bring back what has left memory and belongs to it; False for one that is full."""
-        key = (step.tenant, step.trace_id)
+    def _keep_told(self) -> None:
+        """Keep what records told traces of their session, for when these come back from where they are parked."""
+        for trace, step in self._places.take_told():
+            if self._parked is not None:
+                self.heard.setdefault(trace, []).append((None, step))
+
+    def _meet_parked(self, step: Step) -> None:
         if self._parked is not None and self._recall is not None:
             for entry in self._parked.met(step):
                 if (stored := self._recall.parked(entry)) is not None:
                     self._bring_back(stored)
+
+    def _open(self, step: Step) -> bool:
+        """Open the step's trace, and bring back what has left memory and belongs to it; False for one that is full."""
+        key = (step.tenant, step.trace_id)
+        self._meet_parked(step)
         if key in self._places:
             return True
         stored = self._recall(*key) if self._recall is not None else None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.sources import Source, Sources
+from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.stitch import Stitcher, TraceKey
 from trailhound.collector.assemble.traces import TraceRuns, together
-from trailhound.model import Joined, Step
+from trailhound.model import Joined, Step, ToolCall
 
 NewRun = Callable[[str, str, str], LiveRun]
 """(tenant, trajectory id, trace id) -> a run."""
@@ -19,6 +22,8 @@ class Places:
     def __init__(self, join: Iterable[str], new_run: NewRun) -> None:
         self._traces: dict[TraceKey, TraceRuns] = {}
         self._stitcher = Stitcher(join)
+        self._sources = Sources()
+        self._told: list[tuple[TraceKey, Step]] = []
         self._new_run = new_run
 
     def __contains__(self, trace: TraceKey) -> bool:
@@ -39,6 +44,56 @@ class Places:
 
     def add(self, steps: list[Step]) -> list[LiveRun]:
         """Take steps of one trace with new span ids, in any order; cheapest when parents come before their children."""
+        changed = self._place(steps)
+        key = (steps[0].tenant, steps[0].trace_id)
+        for source in self._sources.show(key, steps):
+            changed += self._dissolve(source) + self._repeat(source, key)
+        return changed
+
+    def shows_session(self, record: Step) -> bool:
+        """Whether spans show the session of a log record that would be a step of its own."""
+        return self._sources.shows(record)
+
+    def tell(self, record: Step) -> list[LiveRun]:
+        """Let such a record tell the spans of its session of the call that it names."""
+        return [run for trace in self._sources.tell(record) for run in self._say(trace, record)]
+
+    def add_record(self, record: Step) -> list[LiveRun]:
+        """Take a log record of a session that no span shows: it is a step of its own."""
+        self._sources.make_up(record)
+        return self._place([record])
+
+    def take_told(self) -> list[tuple[TraceKey, Step]]:
+        """Which traces were told what by records of their sessions, since the last call."""
+        told, self._told = self._told, []
+        return told
+
+    def _dissolve(self, source: Source) -> list[LiveRun]:
+        """Spans of the session have come: the runs of its log records are none, and the records tell of its calls."""
+        changed: list[LiveRun] = []
+        for key in list(source.made_up):
+            trace = self._traces.pop(key)
+            changed += trace.runs
+            steps = trace.take_all()
+            source.records.update((said_order(step), step) for step in steps)
+            self._sources.forget(key)
+            changed += self._regroup(self._stitcher.withdraw(key, steps))
+        return changed
+
+    def _repeat(self, source: Source, trace: TraceKey) -> list[LiveRun]:
+        return [run for step in source.records.values() for run in self._say(trace, step)]
+
+    def _say(self, trace: TraceKey, step: Step) -> list[LiveRun]:
+        """Let a record without ids tell a trace of the call that it names."""
+        tool = step.tool
+        if tool is None and step.approvals and step.approvals[0].tool is not None:
+            tool = ToolCall(step.approvals[0].tool, step.approvals[0].call_id)
+        if tool is None or tool.call_id is None:
+            return []
+        self._told.append((trace, step))
+        return self.hear(replace(step, trace_id=trace[1], span_id="", parent_span_id="", tool=tool))
+
+    def _place(self, steps: list[Step]) -> list[LiveRun]:
         trace = self._traces[steps[0].tenant, steps[0].trace_id]
         before = trace.identity
         steps = trace.complete(steps)
@@ -112,3 +167,4 @@ class Places:
             if trace is not None and not any(alive(r) for r in trace.runs):
                 del self._traces[trace.key]
                 self._stitcher.forget(trace.key)
+                self._sources.forget(trace.key)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from trailhound.collector.assemble.resumptions import Resumptions, may_pause
-from trailhound.collector.assemble.transports import Transports
+from trailhound.collector.assemble.transports import Call, Transports
 from trailhound.model import Step, ToolCall
 
 T = TypeVar("T")
@@ -163,11 +163,24 @@ class Stitcher:
                     )
                     changed |= self._set(("pause", step.tenant, taken[1], taken[2]), joins)
             if step.kind == "tool" and "transport" in self._kinds:
-                for served, call in self._transports.add(step).items():
-                    server = (step.tenant, served[2])
-                    joins = [] if call is None else [Join((step.tenant, call[2]), server, "transport", served[3])]
-                    changed |= self._set(("transport", step.tenant, served[2], served[3]), joins)
+                changed |= self._serve(step.tenant, self._transports.add(step))
         return changed
+
+    def _serve(self, tenant: str, served_calls: dict[Call, Call | None]) -> set[TraceKey]:
+        changed: set[TraceKey] = set()
+        for served, call in served_calls.items():
+            joins = [] if call is None else [Join((tenant, call[2]), (tenant, served[2]), "transport", served[3])]
+            changed |= self._set(("transport", tenant, served[2], served[3]), joins)
+        return changed
+
+    def withdraw(self, trace: TraceKey, steps: Iterable[Step]) -> set[TraceKey]:
+        """The trace was none, and these were no steps; returns the traces whose joins changed."""
+        changed = {end for join in self.joins(trace) for end in (join.first, join.second)}
+        for step in steps:
+            if step.kind == "tool" and "transport" in self._kinds:
+                changed |= self._serve(step.tenant, self._transports.withdraw(step))
+        self.forget(trace)
+        return changed - {trace}
 
     def _note_calls(self, trace: TraceKey, steps: list[Step]) -> dict[Source, Order]:
         """Note which parts of which calls the steps have; returns the calls of which that is new, with its order."""

@@ -140,6 +140,10 @@ class TraceRuns:
     def _must_divide(self) -> bool:
         return len(self._sessions) > 1 and self._roots > 1
 
+    def take_all(self) -> list[Step]:
+        """Give all steps back as they were read; nothing is left of the trace."""
+        return self._take_out()
+
     def _take_out(self) -> list[Step]:
         return [step for run in self.runs for step in run.take_out(self.trace_id)]
 

@@ -52,6 +52,15 @@ class Transports:
         near = [call] if step.transport else [s for s in tool.served if _encloses(call, s)]
         return {served: self._carried_out(tool, served) for served in near}
 
+    def withdraw(self, step: Step) -> dict[Call, Call | None]:
+        """Take a call back; returns as `add`."""
+        tool = self._tools.get((step.tenant, bare_tool(step.tool.name))) if step.tool is not None else None
+        call = (step.start_ns, step.end_ns, step.trace_id, step.span_id)
+        if tool is None or call not in tool.calls:
+            return {}
+        tool.calls.remove(call)
+        return {served: self._carried_out(tool, served) for served in tool.served if _encloses(call, served)}
+
     @staticmethod
     def _carried_out(tool: _Tool, served: Call) -> Call | None:
         """The shortest call around it, in another trace."""
