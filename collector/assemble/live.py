@@ -167,8 +167,8 @@ class LiveRun(Packable):
     def show(self, step: Step) -> None:
         self._notes.show(step)
 
-    def approve(self, step: Step, verdict: ApprovalVerdict) -> bool:
-        """Set what the approvals index says of a call, and let the rules look at it again; False when they knew."""
+    def approve(self, step: Step, verdict: ApprovalVerdict | None) -> bool:
+        """Set what the approvals index says of a call (None: it asks for none), and let the rules look at it again; False when they knew."""
         if step.approval == verdict:
             return False
         step.approval = verdict

@@ -138,8 +138,10 @@ class Verdicts:
                 file.carriers[carrier] = step
                 touched += self._learn_from(step, places)
         if step.tool is None or not step.counted or not self._tools.needs_approval(step):
+            run.approve(step, None)  # it may have looked like a call that needs one before
             return touched
         if step.status == "pending":
+            run.approve(step, None)
             return touched + self._gone(key, file, step)
         for voice in run.calls.voices(step):
             touched += self._learn_from(voice, places)
