@@ -39,6 +39,16 @@ class Client:
             path, what=f"trajectory or trace {trajectory_id}", has=("trajectory_id", "steps", "findings", "totals")
         )
 
+    def review(self, trajectory_id: str) -> dict[str, Any] | None:
+        """What people said of a run; None when nobody has, or for a daemon that knows of no reviews."""
+        path = f"/api/v1/reviews/{quote(trajectory_id, safe='')}"
+        try:
+            return self.get(path, what="review", has=("trajectory_id", "judgements"))
+        except Invalid as error:
+            if error.reason != "not_found":
+                raise
+            return None
+
     def spans(self, trajectory_id: str) -> bytes:
         """The stored spans of one run as an OTLP traces request."""
         path = f"/api/v1/trajectories/{quote(trajectory_id, safe='')}/spans"

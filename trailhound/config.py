@@ -16,6 +16,7 @@ from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
 from trailhound.judgement import Evaluators, Suppression, Verdicts
 from trailhound.notation import Duration, Size, listed, parse_duration, parse_size
+from trailhound.review_settings import Review
 from trailhound.section import Section
 
 __all__ = [
@@ -203,6 +204,7 @@ class Config(Section):
     approvals: Approvals = Approvals()
     contracts: list[TaskContract] = Field([], description="what the runs of an agent or task must do; first match wins")
     alerts: Alerts = Alerts()
+    review: Review = Review()
 
 
 def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:

@@ -18,6 +18,8 @@ from trailhound.undocument import trajectory_from
 FORMAT = "trailhound-case/1"
 """Name and version of the format; raised when an older reader would misread a newer file."""
 
+Cause = Literal["model", "tool", "environment", "task"]
+
 HEADING = """A production run as a test case, written by promote-trace.
 Everything above `recorded` is for people to complete: the contract, the answer, what was not known.
 """
@@ -81,10 +83,18 @@ class FailureRecord(Section):
     status: str = Field(description="status of the recorded run")
     findings: list[Observed] = Field([])
     impact: str | None = None
-    suspected_layer: Literal["model", "tool", "environment", "task"] | None = Field(
+    suspected_layer: Cause | None = Field(
         None, description="a person's verdict, never automatic"
     )
     reproduce: str = ""
+
+
+class Attribution(Section):
+    """What was at fault, by the verdict of people who reviewed the run; never automatic."""
+
+    cause: Cause
+    by: str = Field(description="who said so; several readers are separated by commas")
+    reason: str
 
 
 class GoodRun(Section):
@@ -120,6 +130,7 @@ class Case(Section):
     tools: list[Tool] = Field([], description="what the agent's tools are, as in the configuration")
     environment: Environment = Environment()
     failure: FailureRecord
+    attribution: Attribution | None = Field(None, description="a reviewed verdict; null: nobody has reviewed the run")
     signature: str | None = Field(None, description="hash of what failed, equal for the same fault in another run")
     good: GoodRun | None = Field(None, description="a run of the same task that went well; null: none is known")
     note: str | None = None

@@ -10,7 +10,7 @@ from trailhound import __version__
 from trailhound.canonical import digest
 from trailhound.config import Tool
 from trailhound.document import json_safe
-from trailhound.evaluators.testset.case import Case, Environment, FailureRecord, Observed, Proof, Source, Turn
+from trailhound.evaluators.testset.case import Attribution, Case, Environment, FailureRecord, Observed, Proof, Source, Turn
 from trailhound.evaluators.testset.contract import Judgement, judge
 from trailhound.evaluators.testset.derive import contract_of, demanded, standing, underived, worst
 from trailhound.evaluators.testset.fitting import fit
@@ -49,6 +49,7 @@ def build_case(
     note: str | None = None,
     promoted_by: str | None = None,
     promoted_at: str | None = None,
+    attribution: Attribution | None = None,
 ) -> Case:
     """The case of a trajectory document (with steps and findings), whatever became of the run.
 
@@ -73,6 +74,7 @@ def build_case(
             status=run["status"], findings=[_observed(f) for f in findings], reproduce=_reproduce(run)
         ),
         environment=Environment(tools=_makeup(run).get("tools")),
+        attribution=_redacted(attribution, redactor),
         signature=signature_of(run),
         note=note,
         unknowns=[*underived(run, contract), *unknowns_of(run)],
@@ -85,6 +87,13 @@ def build_case(
     case.redacted = dict(sorted(redactor.found.items())) if redactor is not None else {}
     case.unknowns[:0] = _unproved(case, demanded(run))
     return case
+
+
+def _redacted(attribution: Attribution | None, redactor: Redactor | None) -> Attribution | None:
+    """People quote in their reasons what they saw."""
+    if attribution is None or redactor is None:
+        return attribution
+    return attribution.model_copy(update={"reason": redactor.text(attribution.reason)})
 
 
 def prove(case: Case, good: dict[str, Any] | None = None) -> Judgement:

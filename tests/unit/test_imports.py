@@ -26,6 +26,7 @@ CORE = {
     "metrics",
     "model",
     "notation",
+    "review_settings",
     "secret",
     "section",
     "undocument",

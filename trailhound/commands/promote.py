@@ -60,7 +60,7 @@ def promote(
     from trailhound.config import load
     from trailhound.evaluators.testset.folder import CaseFolder
     from trailhound.evaluators.testset.promote import put_case
-    from trailhound.promoting import Promoter
+    from trailhound.evaluators.testset.promoter import Promoter
 
     client = Client(api)
     ids = _wanted(client, trajectory_id, every, rule, since, limit)
