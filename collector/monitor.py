@@ -12,6 +12,7 @@ from trailhound.collector.alerting import MakeAlerting
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
+from trailhound.collector.case_shelf import CaseShelf, HeldRuns
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.deciding import Deciding
 from trailhound.collector.exchange import Stored
@@ -21,6 +22,9 @@ from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.reading import Reading
 from trailhound.collector.recall import Recall
+from trailhound.collector.reviews.book import Book
+from trailhound.collector.reviews.queue import ReviewQueue
+from trailhound.collector.reviews.sampler import Sampler
 from trailhound.collector.shown import Shown
 from trailhound.collector.store import SCHEMES, Store, open_store
 from trailhound.collector.storing import Storing, cursor_path
@@ -67,6 +71,8 @@ class Monitor:
         self._kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
         self._watch = Watch(config, metrics=self._metrics, recall=self._recall, parked=self._parked, kept=self._kept)
         rules = [evaluator.rule for evaluator in self._watch.rules.evaluators]
+        self._book = Book(config.data_dir / "reviews.db")
+        self._sampler = Sampler(config.review, self._book)
         self._alerting = alerting(config, self._metrics, rules, self._clock)
         self._pump = self._make_pump(cursor)
         self._storing = self._make_storing(cursor)
@@ -83,6 +89,7 @@ class Monitor:
             closed=self._closed,
             attempts=Attempts(self._run_dir / "attempt"),
             listener=self._alerting,
+            reviews=self._sampler,
             tally=self._tally,
             metrics=self._metrics,
             clock=self._clock,
@@ -99,7 +106,7 @@ class Monitor:
             unsaved=self._unsaved,
             closed=self._closed,
             parked=self._parked,
-            alerts=self._alerting,
+            others=(self._alerting, self._sampler),
             kept=self._kept,
             tally=self._tally,
             metrics=self._metrics,
@@ -109,6 +116,7 @@ class Monitor:
     def _make_shown(self) -> Shown:
         store, trouble = (lambda: self._storing.store), (lambda: self._storing.trouble)
         reading = Reading(self._config, self._watch, self._turn, self._unsaved, store, trouble)
+        queue = ReviewQueue(self._config.review, self._book, reading.trajectory, self._clock)
         return Shown(
             reading,
             self._watch,
@@ -118,9 +126,16 @@ class Monitor:
             self._tally,
             self._metrics,
             alerting=self._alerting,
+            cases=self._make_shelf(reading, queue),
+            reviews=queue,
             deciding=Deciding(self._run_dir / "receiver.http", self._clock),
             receiver_metrics=self._run_dir / "receiver.prom",
         )
+
+    def _make_shelf(self, reading: Reading, queue: ReviewQueue) -> CaseShelf:
+        held = HeldRuns(reading.trajectory, reading.trajectories, queue.one)
+        folder, key = self._config.data_dir / "cases", self._config.data_dir / "redaction.key"
+        return CaseShelf(folder, key, held, self._config.tools, self._clock)
 
     def start(self) -> dict[str, str]:
         """Listens at once; the store is opened behind it. Raises Invalid when the address cannot be used."""
@@ -140,6 +155,7 @@ class Monitor:
         for thread in self._threads:
             thread.join(STOP_S)
         self._alerting.stop()
+        self._book.close()
 
     # ------------------------------------------------------------ threads
 

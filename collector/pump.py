@@ -14,6 +14,7 @@ from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.exchange import Changes, Fed
 from trailhound.collector.journal import Block, Cursor, JournalReader, Position
+from trailhound.collector.reviews.sampler import Closing
 from trailhound.collector.store import DeadLetter
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
@@ -72,13 +73,15 @@ class Pump:
         closed: ClosedTraces,
         attempts: Attempts,
         listener: Listener,
+        reviews: Closing,
         tally: Tally,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
         self._reader, self._watch, self._turn, self._start = reader, watch, turn, cursor
         self._backlog, self._unsaved, self._closed, self._attempts = backlog, unsaved, closed, attempts
-        self._listener, self._tally, self._metrics, self._clock = listener, tally, metrics, clock
+        self._listener, self._reviews = listener, reviews
+        self._tally, self._metrics, self._clock = tally, metrics, clock
         self._batch: Batch | None = None
         self._sealed: set[int] = set()
         self._open: dict[tuple[str, str], None] = {}
@@ -220,7 +223,9 @@ class Pump:
                 self._open.pop(key, None)
                 self._closed.add(run.tenant, run.trace_ids, live.first_segment)
                 self._closed.add(run.tenant, self._watch.scope_names(run), live.first_segment)
-                self._listener.closed(live.steps())
+                whole = live.trajectory()
+                self._listener.closed(whole.steps)
+                self._reviews.closed(whole)
             else:
                 self._open[key] = None
         for live in changes.resting:

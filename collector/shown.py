@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trailhound.collector.alerting import Alerting
+from trailhound.collector.api.casework import Cases, Reviews
 from trailhound.collector.api.query import MAX_NS, ListQuery, Place
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.case_shelf import CaseShelf
 from trailhound.collector.deciding import Deciding
 from trailhound.collector.exposing import Exposed, expose
 from trailhound.collector.pump import Pump
 from trailhound.collector.reading import Reading
+from trailhound.collector.reviews.queue import ReviewQueue
 from trailhound.collector.storing import Storing
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
@@ -40,11 +43,15 @@ class Shown:
         *,
         alerting: Alerting,
         deciding: Deciding,
+        cases: CaseShelf,
+        reviews: ReviewQueue,
         receiver_metrics: Path,
     ) -> None:
         self._reading, self._watch, self._turn, self._pump, self._storing = reading, watch, turn, pump, storing
         self._tally, self._metrics, self._alerting = tally, metrics, alerting
         self._deciding = deciding
+        self.cases: Cases = cases
+        self.reviews: Reviews = reviews
         self._receiver_metrics = receiver_metrics
         self._scraping = threading.Lock()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -48,7 +48,7 @@ class Judged(Protocol):
 
 
 class Durable(Protocol):
-    """Who else keeps what was judged, in a place of its own (station 8)."""
+    """Who else keeps what was judged, in a place of its own (station 8, review)."""
 
     def durable(self) -> None:
         """What was told so far is kept when this returns; raises Retryable."""
@@ -69,7 +69,7 @@ class Storing:
         unsaved: Unsaved,
         closed: ClosedTraces,
         parked: Ledger,
-        alerts: Durable,
+        others: Sequence[Durable],
         kept: KeptApprovals,
         tally: Tally,
         metrics: Metrics,
@@ -77,7 +77,7 @@ class Storing:
     ) -> None:
         self._config, self._open_store, self._judged, self._cursor = config, open_store, judged, cursor
         self._backlog, self._unsaved, self._closed, self._parked = backlog, unsaved, closed, parked
-        self._kept, self._alerts, self._tally, self._metrics, self._clock = kept, alerts, tally, metrics, clock
+        self._kept, self._others, self._tally, self._metrics, self._clock = kept, others, tally, metrics, clock
         self._reader = JournalReader(config.data_dir / "journal")
         self._inserted_at: dict[int, float] = {}
         self._started_s = self._moved_s = clock.monotonic_s()
@@ -191,7 +191,8 @@ class Storing:
         low_water = max(needed, self._cursor.low_water)
         self._closed.write()
         self._parked.write(self._cursor.low_water)
-        self._alerts.durable()
+        for other in self._others:
+            other.durable()
         self._kept.write()
         self._moved_s = self._clock.monotonic_s()
         self._cursor = Cursor(reached.judged, stored, low_water, reached.advanced_ns)

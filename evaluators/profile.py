@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import orjson
-
-from trailhound.canonical import canonical_json
 from trailhound.evaluators.base import Part, Ref, ref
+from trailhound.makeup import prompt_hash, tools_hash
 from trailhound.model import Step
 
 LOOKED_AT = 4
 """Model calls of one agent in one run whose prompt and tools are hashed; later calls repeat them."""
 MAX_AGENTS = 64
-MAX_TEXT = 65_536
-CACHED = 256
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_VARYING = re.compile(
-    r"(?i)\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b"
-    r"|\b\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
-    r"|\b\d{4}/\d\d?/\d\d?\b|\b\d\d?[/.]\d\d?[/.]\d{2,4}\b|\d{4}年\d\d?月\d\d?日|星期[一二三四五六日天]"
-    rf"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b\d\d?(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? \d{{4}})?|\b{_MONTH}\.? \d\d?(?:st|nd|rd|th)?\b(?:,? \d{{4}})?"
-    r"|\b\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]\.?m\b\.?)?(?: ?(?:UTC|GMT|[A-Z]{3,4}\b|[+-]\d\d:?\d\d))?|\b1[0-9]{9}(?:[0-9]{3}){0,3}\b"
-)
-"""Dates, times and UUIDs: a prompt that names today is the same prompt tomorrow."""
 
 
 class Profile(NamedTuple):
@@ -68,7 +52,7 @@ class Portrait(Part):
             self.profile = self.profile._replace(model=self.profile.model | {model[:200]})
         if self.calls <= LOOKED_AT and (step.system_prompt is not None or step.tool_definitions is not None):
             self.profile = self.profile.joined(
-                Profile(_hash(step.system_prompt), _hash_of_tools(step.tool_definitions))
+                Profile(_known(prompt_hash(step.system_prompt)), _known(tools_hash(step.tool_definitions)))
             )
 
 
@@ -108,29 +92,5 @@ def profiles_of(steps: Iterable[Step], unnamed: str | None) -> dict[str, Profile
     return {name: profile for name, (profile, _) in portraits.by_agent(unnamed).items()}
 
 
-def _hash(value: Any) -> frozenset[str]:
-    if value is None:
-        return frozenset()
-    return frozenset((_digest(value if isinstance(value, str) else _json(value)),))
-
-
-def _hash_of_tools(value: Any) -> frozenset[str]:
-    """The order of the tools does not count."""
-    if not isinstance(value, list):
-        return _hash(value)
-    if not value:
-        return frozenset()
-    return frozenset((_digest("\n".join(sorted(_json(tool) for tool in value))),))
-
-
-def _json(value: Any) -> str:
-    try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:  # lone surrogates, numbers beyond 64 bits
-        return canonical_json(value).decode("utf-8", "replace")
-
-
-@functools.lru_cache(CACHED)
-def _digest(text: str) -> str:
-    same = " ".join(_VARYING.sub("~", text[:MAX_TEXT]).replace("\\n", " ").split())
-    return hashlib.blake2b(same.encode("utf-8", "replace"), digest_size=8).hexdigest()
+def _known(hashed: str | None) -> frozenset[str]:
+    return frozenset() if hashed is None else frozenset((hashed,))

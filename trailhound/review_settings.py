@@ -25,11 +25,17 @@ class Review(Section):
 
     enabled: bool = Field(True, description="sample at all")
     successes: float = Field(0.2, ge=0, le=1, description="share of the runs that went well; failed ones are all taken")
-    room: int = Field(200, ge=0, le=5_000, description="most successes of one week; within a kind those with the lowest hash")
+    room: int = Field(
+        200, ge=0, le=5_000, description="most successes of one week; within a kind those with the lowest hash"
+    )
     faults: int = Field(2_000, ge=0, le=5_000, description="most failed and partly failed runs of one week")
-    weeks: int = Field(4, ge=1, le=52, description="weeks (by start of the run) that stay in the queue; verdicts are kept for good")
+    weeks: int = Field(
+        4, ge=1, le=52, description="weeks (by start of the run) that stay in the queue; verdicts are kept for good"
+    )
     shares: Shares = Shares()
     common: float = Field(0.05, gt=0, le=1, description="an intent with at least this share of a week's runs is common")
-    hard: Globs = Field([], description="intents known to be hard (globs); the intent is the task label, else the agent")
+    hard: Globs = Field(
+        [], description="intents known to be hard (globs); the intent is the task label, else the agent"
+    )
     second: float = Field(0.2, ge=0, le=1, description="share of reviewed runs that ask for a second reader")
     hold: Duration = Field(7200.0, gt=0, description="a run that somebody took is theirs for this long")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from trailhound import __version__
+from trailhound.collector.api.casework_schemas import CASEWORK
 from trailhound.collector.api.query import DEFAULT_LIMIT, MAX_LIMIT
 from trailhound.collector.api.routes import Route
 
@@ -71,6 +72,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         ),
         "required": ["decision"],
     },
+    **CASEWORK,
     "Problem": _object(type=_STRING, title=_STRING, status={"type": "integer"}, detail=_STRING),
 }  # fmt: skip
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-import orjson
 from aiohttp import web
 
 from trailhound.clock import Clock
-from trailhound.collector.api import query, view
+from trailhound.collector.api import view
+from trailhound.collector.api.asking import Asking, as_json
+from trailhound.collector.api.casework import CASE_FILTERS, REVIEW_FILTERS, Casework
 from trailhound.collector.api.page import PAGE
 from trailhound.collector.api.problems import Problem
 from trailhound.collector.api.writing import body_of, check_origin
 from trailhound.collector.store.base import FINDING_FILTERS, RUN_FILTERS, SESSION_FILTERS
 from trailhound.document import ALERT_FILTERS
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,12 @@ class Route:
     """Name of the schema of the body, where there is one."""
 
 
-class Handlers:
+class Handlers(Asking):
     """Answers requests from a View, whose calls block and therefore run in `workers`."""
 
     def __init__(self, shown: view.View, clock: Clock, workers: Executor) -> None:
-        self._view = shown
-        self._clock = clock
-        self._workers = workers
+        super().__init__(shown, clock, workers)
+        self._casework = Casework(shown, clock, workers)
 
     def table(self) -> list[Route]:
         v1 = "/api/v1"
@@ -65,7 +62,21 @@ class Handlers:
             Route(f"{v1}/alerts/{{id}}", self.alert, "One alert", answer="Alert"),
             Route(f"{v1}/silences", self.silences, "What is not told, now or later", answer="Silences"),
             Route(f"{v1}/silences", self.silence, "Silence what matches, for a time", answer="Silence", method="post", takes="NewSilence"),
+            *self._casework_table(v1),
             Route(f"{v1}/silences/{{id}}", self.unsilence, "End a silence that was set", answer="Silences", method="delete"),
+        ]  # fmt: skip
+
+    def _casework_table(self, v1: str) -> list[Route]:
+        work = self._casework
+        return [
+            Route(f"{v1}/cases", work.cases, "Cases that were promoted here, newest first", CASE_FILTERS, "CaseHeader"),
+            Route(f"{v1}/cases", work.promote, "Promote a run into a case; 200 instead of 201 when its case, or one of the same fault, is there", answer="Promoted", method="post", takes="NewCase"),
+            Route(f"{v1}/cases/{{id}}", work.case, "One case, as data and as YAML", answer="Case"),
+            Route(f"{v1}/reviews", work.reviews, "Runs for people to review and those that were, newest first", REVIEW_FILTERS, "Review"),
+            Route(f"{v1}/reviews/stats", work.review_stats, "Weighted completion of the reviewed runs, by cause and model", answer="ReviewStats"),
+            Route(f"{v1}/reviews/{{id}}", work.review, "One run's reviews and everything that was done about them", answer="Review"),
+            Route(f"{v1}/reviews/{{id}}/take", work.take_review, "Take a run, so that no one else reads it now", answer="Review", method="post", takes="Taken"),
+            Route(f"{v1}/reviews/{{id}}/judge", work.judge_review, "Put a reader's verdict on record", answer="Review", method="post", takes="Judgement"),
         ]  # fmt: skip
 
     async def page(self, request: web.Request) -> web.Response:
@@ -76,7 +87,7 @@ class Handlers:
 
     async def readyz(self, request: web.Request) -> web.Response:
         reasons = await self._ask(self._view.not_ready)
-        return _json({"ready": not reasons, "reasons": reasons}, status=503 if reasons else 200)
+        return as_json({"ready": not reasons, "reasons": reasons}, status=503 if reasons else 200)
 
     async def metrics(self, request: web.Request) -> web.Response:
         accept = ",".join(request.headers.getall("Accept", []))
@@ -86,10 +97,10 @@ class Handlers:
     async def openapi(self, request: web.Request) -> web.Response:
         from trailhound.collector.api.openapi import describe
 
-        return _json(describe(self.table()))
+        return as_json(describe(self.table()))
 
     async def stats(self, request: web.Request) -> web.Response:
-        return _json(await self._ask(self._view.stats))
+        return as_json(await self._ask(self._view.stats))
 
     async def trajectories(self, request: web.Request) -> web.Response:
         return await self._list(request, self._view.trajectories, RUN_FILTERS)
@@ -120,15 +131,15 @@ class Handlers:
         return await self._one(request, self._view.alert, "alert")
 
     async def silences(self, request: web.Request) -> web.Response:
-        return _json({"items": await self._ask(self._view.silences)})
+        return as_json({"items": await self._ask(self._view.silences)})
 
     async def silence(self, request: web.Request) -> web.Response:
         wanted = await body_of(request)
-        return _json(await self._ask(lambda: self._view.silence(wanted)), status=201)
+        return as_json(await self._ask(lambda: self._view.silence(wanted)), status=201)
 
     async def approve(self, request: web.Request) -> web.Response:
         told = await body_of(request)
-        return _json(await self._ask(lambda: self._view.approve(told)), status=201)
+        return as_json(await self._ask(lambda: self._view.approve(told)), status=201)
 
     async def unsilence(self, request: web.Request) -> web.Response:
         check_origin(request)
@@ -136,33 +147,3 @@ class Handlers:
         if not await self._ask(lambda: self._view.unsilence(key)):
             raise Problem(404, "no silence that was set has this id; those of the configuration are changed there")
         return await self.silences(request)
-
-    async def _list(
-        self, request: web.Request, ask: Callable[[query.ListQuery], view.Page], fields: tuple[str, ...]
-    ) -> web.Response:
-        wanted = query.parse(_parameters(request), fields, self._clock)
-        page = await self._ask(lambda: ask(wanted))
-        body: dict[str, Any] = {"items": page.items, "next_cursor": page.next.text() if page.next else None}
-        return _json(body | ({"partial": page.partial} if page.partial else {}))
-
-    async def _one(self, request: web.Request, ask: Callable[[str], view.Document | None], what: str) -> web.Response:
-        key = request.match_info["id"]
-        found = await self._ask(lambda: ask(key))
-        if found is None:
-            raise Problem(404, f"no {what} has this id")
-        return _json(found)
-
-    async def _ask(self, question: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, question)
-
-
-def _parameters(request: web.Request) -> dict[str, str]:
-    """The query as a mapping; raises Problem 400 when a name is given twice."""
-    parameters = dict(request.query)
-    if len(parameters) != len(request.query):
-        raise Problem(400, "a parameter is given twice")
-    return parameters
-
-
-def _json(body: Any, status: int = 200) -> web.Response:
-    return web.Response(status=status, body=orjson.dumps(body), content_type="application/json")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.exposing import Exposed
+
+if TYPE_CHECKING:
+    from trailhound.collector.api.casework import Cases, Reviews
 
 Document = dict[str, Any]
 
@@ -23,6 +26,9 @@ class Page:
 
 class View(Protocol):
     """Blocking calls, made from worker threads. They raise Retryable when the answer cannot be known now."""
+
+    cases: Cases
+    reviews: Reviews
 
     def not_ready(self) -> list[str]:
         """Why the monitor is not ready, one `part: reason` each; empty when it is."""

@@ -53,7 +53,7 @@ class Sampled:
 
 def place_of(tenant: str, trajectory_id: str, what: str = "review") -> int:
     """A number in [0, ONE) that depends on these names alone and is spread evenly."""
-    parts = "\x1f".join((what, tenant, trajectory_id)).encode("utf-8", "replace")
+    parts = f"{what}\x1f{tenant}\x1f{trajectory_id}".encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(parts).digest()[:7])
 
 
@@ -87,7 +87,7 @@ def chosen(candidates: Iterable[Sampled], settings: Review) -> dict[RunKey, Stra
     The same for the same candidates, in whatever order they came.
     """
     weeks: dict[int, list[Sampled]] = {}
-    for candidate in candidates:
+    for candidate in {c.key: c for c in candidates}.values():
         weeks.setdefault(candidate.week, []).append(candidate)
     found: dict[RunKey, Stratum] = {}
     for week in sorted(weeks)[-settings.weeks :]:

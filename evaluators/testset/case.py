@@ -83,9 +83,7 @@ class FailureRecord(Section):
     status: str = Field(description="status of the recorded run")
     findings: list[Observed] = Field([])
     impact: str | None = None
-    suspected_layer: Cause | None = Field(
-        None, description="a person's verdict, never automatic"
-    )
+    suspected_layer: Cause | None = Field(None, description="a person's verdict, never automatic")
     reproduce: str = ""
 
 

@@ -10,7 +10,16 @@ from trailhound import __version__
 from trailhound.canonical import digest
 from trailhound.config import Tool
 from trailhound.document import json_safe
-from trailhound.evaluators.testset.case import Attribution, Case, Environment, FailureRecord, Observed, Proof, Source, Turn
+from trailhound.evaluators.testset.case import (
+    Attribution,
+    Case,
+    Environment,
+    FailureRecord,
+    Observed,
+    Proof,
+    Source,
+    Turn,
+)
 from trailhound.evaluators.testset.contract import Judgement, judge
 from trailhound.evaluators.testset.derive import contract_of, demanded, standing, underived, worst
 from trailhound.evaluators.testset.fitting import fit

@@ -41,7 +41,15 @@ class Runs(Protocol):
 class Promoter:
     """Makes cases of runs; the tokens of all of them are made with the user's key."""
 
-    def __init__(self, runs: Runs, tools: Sequence[Tool], *, redact: bool = True, clock: Clock | None = None, key: Path | None = None) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        tools: Sequence[Tool],
+        *,
+        redact: bool = True,
+        clock: Clock | None = None,
+        key: Path | None = None,
+    ) -> None:
         """`key` is the file of the tokens' key; without it the user's."""
         self._runs = runs
         self._tools = tools

@@ -22,6 +22,8 @@ from trailhound.collector.journal import Cursor, JournalReader, JournalWriter
 from trailhound.collector.kept_approvals import KeptApprovals
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
+from trailhound.collector.reviews.book import Book
+from trailhound.collector.reviews.sampler import Sampler
 from trailhound.collector.store.memory import MemoryStore
 from trailhound.collector.storing import Storing
 from trailhound.collector.tally import Tally
@@ -42,15 +44,16 @@ def monitor(config: Config) -> tuple[Pump, Storing]:
     backlog, unsaved, closed, tally = Backlog(), Unsaved(), ClosedTraces(config.data_dir, 0), Tally(metrics)
     kept = KeptApprovals(config.data_dir, config.approvals.keep, 0)
     watch, station = Watch(config, metrics=metrics, kept=kept), Station(config, metrics, ["loop"], clock)
+    sampler = Sampler(config.review, Book(config.data_dir / "reviews.db"))
     pump = Pump(
         JournalReader(config.data_dir / "journal"), watch, Turn(), cursor,
         backlog=backlog, unsaved=unsaved, closed=closed, attempts=Attempts(config.data_dir / "attempt"),
-        listener=station, tally=tally, metrics=metrics, clock=clock,
+        listener=station, reviews=sampler, tally=tally, metrics=metrics, clock=clock,
     )  # fmt: skip
     storing = Storing(
         config, lambda: store, pump, cursor,
         backlog=backlog, unsaved=unsaved, closed=closed, parked=Ledger(config.data_dir, 0), kept=kept,
-        alerts=station, tally=tally, metrics=metrics, clock=clock,
+        others=(station, sampler), tally=tally, metrics=metrics, clock=clock,
     )  # fmt: skip
     return pump, storing
 

@@ -20,6 +20,8 @@ from trailhound.collector.kept_approvals import KeptApprovals
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.recall import Recall
+from trailhound.collector.reviews.book import Book
+from trailhound.collector.reviews.sampler import Sampler
 from trailhound.collector.store import Store
 from trailhound.collector.store.memory import MemoryStore
 from trailhound.collector.storing import Storing, cursor_path
@@ -49,15 +51,17 @@ class Life:
         self.kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
         self.watch = Watch(config, metrics=self.metrics, recall=self.recall, parked=self.parked, kept=self.kept)
         self.listener = Station(config, self.metrics, ["loop"], clock)
+        self.book = Book(config.data_dir / "reviews.db")
+        self.sampler = Sampler(config.review, self.book)
         self.attempts = Attempts(config.data_dir / "attempt")
         self.pump = Pump(
             JournalReader(config.data_dir / "journal"), self.watch, self.turn, cursor,
             backlog=self.backlog, unsaved=self.unsaved, closed=self.closed, attempts=self.attempts,
-            listener=self.listener, tally=self.tally, metrics=self.metrics, clock=clock,
+            listener=self.listener, reviews=self.sampler, tally=self.tally, metrics=self.metrics, clock=clock,
         )  # fmt: skip
         self.storing = Storing(
             config, lambda: world.store, self.pump, cursor, backlog=self.backlog, unsaved=self.unsaved,
-            closed=self.closed, parked=self.parked, kept=self.kept, alerts=self.listener,
+            closed=self.closed, parked=self.parked, kept=self.kept, others=(self.listener, self.sampler),
             tally=self.tally, metrics=self.metrics, clock=clock,
         )  # fmt: skip
 

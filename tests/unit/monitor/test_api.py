@@ -6,17 +6,23 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from trailhound.clock import ManualClock
+from trailhound.collector.api.casework import Cases, Reviews
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.case_shelf import CaseShelf, HeldRuns
 from trailhound.collector.exposing import Exposed
+from trailhound.collector.reviews.book import Book
+from trailhound.collector.reviews.queue import ReviewQueue
 from trailhound.config import Api
 from trailhound.errors import Invalid, Retryable
+from trailhound.review_settings import Review
 
 
 class PlainView:
@@ -28,6 +34,10 @@ class PlainView:
         self.reasons: list[str] = []
         self.page = Page([{"trajectory_id": "t1"}], Place(5, "t1"))
         self.fault: Exception | None = None
+        nowhere = Path("nowhere")
+        self.reviews: Reviews = ReviewQueue(Review(), Book(nowhere / "reviews.db"), self.trajectory, ManualClock())
+        held = HeldRuns(self.trajectory, self._answer, self.reviews.one)
+        self.cases: Cases = CaseShelf(nowhere, nowhere, held, [], ManualClock())
 
     def _answer(self, query: ListQuery) -> Page:
         if self.fault is not None:
