@@ -7,19 +7,12 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects import flattened
 from trailhound.collector.dialects.base import Seen
-from trailhound.collector.dialects.conversation import Conversation
+from trailhound.collector.dialects.conversation import EVENT_ROLES, Conversation
 from trailhound.collector.dialects.messages import hear, say
 from trailhound.collector.dialects.table import KeyTable
 
 DETAILS = "gen_ai.client.inference.operation.details"
 """Event that carries the same keys as a span (OTel GenAI 1.37)."""
-_OLD_ROLES = {
-    "gen_ai.system.message": "system",
-    "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
-}
-"""Events of OTel GenAI 1.28-1.36, one message each."""
 _CHOICES = ("gen_ai.choice", "gen_ai.content.completion")
 _PROMPTS = ("gen_ai.content.prompt",)
 
@@ -29,10 +22,19 @@ def add_events(seen: Seen, table: KeyTable) -> None:
     for event in seen.span.events:
         if event.name == DETAILS:
             table.gather(event.attributes, seen)
-        elif event.name in _OLD_ROLES or event.name in _PROMPTS:
-            seen.facts.setdefault("event_input", []).append(old_message(event.name, event.attributes))
         elif event.name in _CHOICES:
-            seen.facts.setdefault("event_output", []).append(old_message(event.name, event.attributes))
+            seen.facts.setdefault("event_output", []).extend(old_messages(event.name, event.attributes))
+        elif event.name in EVENT_ROLES or event.name in _PROMPTS:
+            seen.facts.setdefault("event_input", []).extend(old_messages(event.name, event.attributes))
+
+
+def old_messages(name: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of an event of the old conventions: one each, but that of 1.27 holds the whole side as JSON."""
+    for key in ("gen_ai.prompt", "gen_ai.completion"):
+        whole = parse_json(body.get(key))
+        if isinstance(whole, list) and whole and all(isinstance(m, dict) and "role" in m for m in whole):
+            return whole
+    return [old_message(name, body)]
 
 
 def old_message(name: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +51,7 @@ def old_message(name: str, body: dict[str, Any]) -> dict[str, Any]:
     if name in _CHOICES:
         message.setdefault("role", "assistant")
     else:
-        message["role"] = _OLD_ROLES.get(name, "user")
+        message["role"] = EVENT_ROLES.get(name, "user")
     return message
 
 

@@ -18,6 +18,15 @@ ROLES = {
 }
 """Roles of LangChain, Gemini and OpenAI in the words of OTel GenAI."""
 
+EVENT_ROLES = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.choice": "assistant",
+}
+"""Events of OTel GenAI 1.28-1.36, one message each; their bodies need no role."""
+
 
 @dataclass(slots=True)
 class ApprovalMark:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trailhound.collector.dialects.coerce import load, text, truth
-from trailhound.collector.dialects.conversation import ROLES, ApprovalMark, Conversation
+from trailhound.collector.dialects.conversation import EVENT_ROLES, ROLES, ApprovalMark, Conversation
 from trailhound.collector.dialects.toolcalls import Json, call_id, call_of, plain, tool_call
 from trailhound.model import Decision, ToolCall
 
@@ -135,7 +135,7 @@ class _Reader:
             self.into.close(self.role, "\n".join(self.texts), self.output)
 
     def _fields(self, message: Json) -> None:
-        role = message.get("role") or message.get("type")
+        role = message.get("role") or message.get("type") or EVENT_ROLES.get(str(message.get("event.name")))
         if isinstance(role, str):
             role = ROLES.get(role, role)
             if role in ("system", "user", "assistant", "tool"):

@@ -119,8 +119,8 @@ def _fill(step: Step, seen: Seen) -> None:
 
 @lru_cache(maxsize=1024)
 def _model(provider: str | None, request: str | None, response: str | None) -> Model:
-    """One object for equal models: there are few."""
-    return Model(provider, request, response)
+    """One object for equal models: there are few. OpenLLMetry 0.62 still writes some providers with capitals."""
+    return Model(provider.lower() if provider is not None else None, request, response)
 
 
 def _fill_tool(step: Step, seen: Seen) -> None:

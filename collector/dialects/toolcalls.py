@@ -15,6 +15,8 @@ Json = dict[str, Any]
 
 _PYTHON = frozenset(("args", "kwargs", "sanitize_inputs_outputs"))
 """OpenInference (LlamaIndex, smolagents), Traceloop's decorators; the last is an argument of smolagents' own."""
+_OUTPUTS = ("text", "json", "error-text", "error-json", "content")
+"""`type` of a `LanguageModelV2ToolResultOutput`."""
 _JSON_STARTS = ("{", "[", '"', " ", "\n")
 
 
@@ -87,7 +89,7 @@ def unwrap_python(step: Step) -> None:
 
 
 def plain(content: Any) -> Any:
-    """A tool's result without its wrapping in text parts: the text, parsed where it is JSON."""
+    """A tool's result without its wrapping: in text parts, in a JSON block of Bedrock, in an output of Vercel AI 5 on."""
     if content.__class__ is str and content[:1] not in _JSON_STARTS:
         return content
     content = flat_enough(parse_json(content))
@@ -96,4 +98,8 @@ def plain(content: Any) -> Any:
         texts = [text for text in found if isinstance(text, str)]
         if len(texts) == len(content):
             return parse_json("\n".join(texts))
+        if len(content) == 1 and content[0].__class__ is dict and content[0].keys() == {"json"}:
+            return content[0]["json"]
+    if content.__class__ is dict and content.keys() == {"type", "value"} and content["type"] in _OUTPUTS:
+        return plain(content["value"])
     return content

@@ -98,7 +98,7 @@ def _answer(step: Step, facts: dict[str, Any]) -> None:
     if not step.tool_requests and isinstance(calls, list):
         found = [call_of(c) for c in calls if isinstance(c, dict)]
         step.tool_requests = tuple(c for c in found if c is not None)
-    if step.tool_requests and not facts.get("ai_text"):
+    if step.tool_requests and not facts.get("ai_text") and "output_messages" not in facts:
         step.output = None
 
 
