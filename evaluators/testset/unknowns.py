@@ -65,7 +65,7 @@ def _of_makeup(run: dict[str, Any]) -> Iterator[str]:
     yield "the right answer and end state: nobody has said them"
     missing = [words for key, words in _MAKEUP.items() if made.get(key) is None]
     if missing:
-        yield f"{' and '.join(missing)} of that version"
+        yield f"{' and '.join(missing)} in that version"
 
 
 _MAKEUP = {"prompt_hash": "the system prompt", "tools": "the tools that the agent was offered"}
