@@ -11,7 +11,7 @@ from trailhound.clock import rfc3339
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.view import Document, Page
 from trailhound.collector.decode.encode import encode_request
-from trailhound.collector.rebuild import rebuild, stored_of
+from trailhound.collector.rebuild import logs_request, rebuild, stored_of
 from trailhound.collector.store import Listing, Session, Store
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved, frozen
@@ -133,6 +133,11 @@ class Reading:
         store = self._need_store()
         run = store.get_trajectory(key)
         return None if run is None else encode_request(store.load_spans(run.tenant, run.trace_ids))
+
+    def logs(self, key: str) -> bytes | None:
+        store = self._need_store()
+        run = store.get_trajectory(key)
+        return None if run is None else logs_request(store.load_logs(run.tenant, run.trace_ids))
 
     def finding(self, finding_id: str) -> Document | None:
         for finding in self._unsaved.findings():

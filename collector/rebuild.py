@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trailhound.collector.exchange import Stored
 from trailhound.collector.store import LogRow, Store
@@ -14,6 +14,11 @@ from trailhound.model import Span, Trajectory
 def stored_of(store: Store, tenant: str, trace_ids: Sequence[str]) -> tuple[list[Span], list[LogRow]]:
     """What the store has of these traces: spans, and log records about them."""
     return store.load_spans(tenant, trace_ids), store.load_logs(tenant, trace_ids)
+
+
+def logs_request(rows: Iterable[LogRow]) -> bytes:
+    """Stored log records as one OTLP `ExportLogsServiceRequest`: protobuf messages are joined by joining their bytes."""
+    return b"".join(row.raw for row in rows)
 
 
 def rebuild(config: Config, spans: Sequence[Span], logs: Sequence[LogRow] = ()) -> list[Trajectory]:

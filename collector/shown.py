@@ -103,6 +103,9 @@ class Shown:
     def spans(self, key: str) -> bytes | None:
         return self._reading.spans(key)
 
+    def logs(self, key: str) -> bytes | None:
+        return self._reading.logs(key)
+
     def findings(self, query: ListQuery) -> Page:
         return self._reading.findings(query)
 

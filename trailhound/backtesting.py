@@ -17,6 +17,10 @@ EXAMPLES = 5
 _ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
+Piece = tuple[Record, ...]
+"""What is judged at once: a stored run with its log records, or one recorded request; nothing when it cannot be read."""
+
+
 class History(Protocol):
     """Recorded traffic in order of time."""
 
@@ -24,8 +28,8 @@ class History(Protocol):
         """How many pieces there are."""
         ...
 
-    def records(self) -> Iterator[Record | None]:
-        """Each piece; its `received_ns` is the time that has passed by then. None for one that cannot be read."""
+    def pieces(self) -> Iterator[Piece]:
+        """Each piece; the `received_ns` of its records is the time that has passed by then."""
         ...
 
 
@@ -57,10 +61,11 @@ class Judgement:
     def rules(self) -> list[str]:
         return [evaluator.rule for evaluator in self._watch.rules.evaluators]
 
-    def take(self, record: Record) -> None:
+    def take(self, piece: Piece) -> None:
         """Raises Invalid for a body that is no OTLP."""
-        self._watch.feed(record)
-        self._watch.advance(record.received_ns)
+        for record in piece:
+            self._watch.feed(record)
+        self._watch.advance(piece[-1].received_ns)
         self._note(self._watch.changes().findings)
 
     def finish(self) -> None:
@@ -83,13 +88,13 @@ class Backtest:
         self._today, self._other = Judgement(today), Judgement(other)
         self.pieces = self.unreadable = 0
 
-    def take(self, record: Record | None) -> None:
+    def take(self, piece: Piece) -> None:
         self.pieces += 1
         try:
-            if record is None:
+            if not piece:
                 raise Invalid("unreadable", reason="decode")
-            self._today.take(record)
-            self._other.take(record)
+            self._today.take(piece)
+            self._other.take(piece)
         except Invalid:
             self.unreadable += 1
 

@@ -51,7 +51,14 @@ class Client:
 
     def spans(self, trajectory_id: str) -> bytes:
         """The stored spans of one run as an OTLP traces request."""
-        path = f"/api/v1/trajectories/{quote(trajectory_id, safe='')}/spans"
+        return self._otlp(trajectory_id, "spans")
+
+    def logs(self, trajectory_id: str) -> bytes:
+        """The stored log records about one run as an OTLP logs request."""
+        return self._otlp(trajectory_id, "logs")
+
+    def _otlp(self, trajectory_id: str, what: str) -> bytes:
+        path = f"/api/v1/trajectories/{quote(trajectory_id, safe='')}/{what}"
         return self._good(*self._request("GET", path, None), f"trajectory or trace {trajectory_id}")
 
     def item(self, kind: str, item_id: str) -> dict[str, Any]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from trailhound.backtesting import Piece
 from trailhound.checking import RECEIVED_NS
 from trailhound.client import Client
 from trailhound.clock import SystemClock, rfc3339_ns
 from trailhound.collector.api.problems import Problem
 from trailhound.collector.api.query import parse
 from trailhound.collector.decode.encode import encode_request
+from trailhound.collector.rebuild import logs_request, stored_of
 from trailhound.collector.store import open_store
 from trailhound.collector.store.base import RUN_FILTERS, Listing, Store
 from trailhound.config import Config
@@ -35,14 +37,22 @@ class DaemonHistory:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def records(self) -> Iterator[Record | None]:
+    def pieces(self) -> Iterator[Piece]:
         for ended_ns, tenant, trajectory_id in self._runs:
             try:
-                yield Record("traces", tenant, self._client.spans(trajectory_id), ended_ns)
+                spans, logs = self._client.spans(trajectory_id), self._client.logs(trajectory_id)
             except Invalid as error:
                 if error.reason != "not_found":
                     raise
-                yield None  # retention has taken it meanwhile
+                yield ()  # retention has taken it meanwhile
+            else:
+                yield _piece(tenant, spans, logs, ended_ns)
+
+
+def _piece(tenant: str, spans: bytes, logs: bytes, ended_ns: int) -> Piece:
+    """One run: its spans, and what log records say of it."""
+    found = (Record("traces", tenant, spans, ended_ns), Record("logs", tenant, logs, ended_ns))
+    return tuple(record for record in found if record.body)
 
 
 def _end(run: Mapping[str, str | None]) -> int:
@@ -65,10 +75,10 @@ class StoreHistory:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def records(self) -> Iterator[Record | None]:
+    def pieces(self) -> Iterator[Piece]:
         for run in self._runs:
-            spans = self._store.load_spans(run.tenant, run.trace_ids)
-            yield Record("traces", run.tenant, encode_request(spans), run.ended_ns) if spans else None
+            spans, logs = stored_of(self._store, run.tenant, run.trace_ids)
+            yield _piece(run.tenant, encode_request(spans), logs_request(logs), run.ended_ns)
 
 
 @contextmanager
@@ -108,7 +118,7 @@ class FileHistory:
     def __len__(self) -> int:
         return len(self._paths)
 
-    def records(self) -> Iterator[Record | None]:
+    def pieces(self) -> Iterator[Piece]:
         for path in self._paths:
             for item in read(path, self._limit):
                 if isinstance(item, Skipped):
@@ -117,4 +127,7 @@ class FileHistory:
                     body = item.protobuf(self._limit) if isinstance(item, Body) else None
                 except Invalid:
                     body = None
-                yield Record(item.signal, "default", body, RECEIVED_NS) if body is not None and isinstance(item, Body) else None  # fmt: skip
+                if body is None or not isinstance(item, Body):
+                    yield ()
+                else:
+                    yield (Record(item.signal, "default", body, RECEIVED_NS),)

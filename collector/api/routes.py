@@ -54,6 +54,7 @@ class Handlers(Asking):
             Route(f"{v1}/trajectories", self.trajectories, "Runs without their steps, newest first", RUN_FILTERS, "Trajectory"),
             Route(f"{v1}/trajectories/{{id}}", self.trajectory, "One whole run, by trajectory id or trace id", answer="Trajectory"),
             Route(f"{v1}/trajectories/{{id}}/spans", self.spans, "The stored spans of a run as an OTLP request, by trajectory id or trace id", answer="application/x-protobuf"),
+            Route(f"{v1}/trajectories/{{id}}/logs", self.logs, "The stored log records about a run as an OTLP request, by trajectory id or trace id", answer="application/x-protobuf"),
             Route(f"{v1}/findings", self.findings, "Findings, newest first", FINDING_FILTERS, "Finding"),
             Route(f"{v1}/findings/{{id}}", self.finding, "One finding", answer="Finding"),
             Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", SESSION_FILTERS, "Session"),
@@ -115,8 +116,14 @@ class Handlers(Asking):
         return await self._one(request, self._view.trajectory, "trajectory or trace")
 
     async def spans(self, request: web.Request) -> web.Response:
+        return await self._otlp(request, self._view.spans)
+
+    async def logs(self, request: web.Request) -> web.Response:
+        return await self._otlp(request, self._view.logs)
+
+    async def _otlp(self, request: web.Request, ask: Callable[[str], bytes | None]) -> web.Response:
         key = request.match_info["id"]
-        body = await self._ask(lambda: self._view.spans(key))
+        body = await self._ask(lambda: ask(key))
         if body is None:
             raise Problem(404, "no trajectory or trace has this id")
         return web.Response(body=body, content_type="application/x-protobuf")

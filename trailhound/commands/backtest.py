@@ -51,9 +51,9 @@ def backtest(
 ) -> None:
     """Try rules on the runs that a daemon has stored, or on recordings, against the rules of today.
 
-    Both sets of rules judge the same spans with the code that judges live traffic. For each rule: how often it would
-    have fired, on which runs, with five examples, and what is new, gone and the same. Stored runs are judged from their
-    spans; what only log records told is not kept with them. Nothing is stored and nobody is alerted.
+    Both sets of rules judge the same spans and log records with the code that judges live traffic. For each rule: how often it would
+    have fired, on which runs, with five examples, and what is new, gone and the same. Nothing is
+    stored and nobody is alerted.
     """
     from trailhound.backtesting import Backtest, changed_by
     from trailhound.config import load
@@ -99,7 +99,7 @@ def _judge(test: Backtest, history: History) -> None:
     from rich.console import Console
     from rich.progress import track
 
-    records = history.records()
+    pieces = history.pieces()
     quiet = not sys.stderr.isatty()
-    for record in track(records, "judging", len(history), console=Console(stderr=True), disable=quiet, transient=True):
-        test.take(record)
+    for piece in track(pieces, "judging", len(history), console=Console(stderr=True), disable=quiet, transient=True):
+        test.take(piece)

@@ -31,6 +31,7 @@ from trailhound.collector.unsaved import Unsaved
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.metrics import Metrics
+from trailhound.model import Signal
 from trailhound.testing_traffic import CONFIG
 
 SETTINGS = CONFIG | {"journal": {"segment_size": 4096, "segment_age": 3600, "min_free": 1}}
@@ -95,7 +96,10 @@ class World:
     def receive(self, *bodies: bytes) -> None:
         """Acknowledge requests, each in a block of its own."""
         for body in bodies:
-            self.journal.append("traces", "default", body).result(5)
+            self.take("traces", body)
+
+    def take(self, signal: Signal, body: bytes) -> None:
+        self.journal.append(signal, "default", body).result(5)
 
     def live(self) -> Life:
         """The next monitor; a process that dies lets go of its files."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from trailhound.client import Client
 from trailhound.clock import ManualClock
 from trailhound.collector.api.casework import Cases, Reviews
 from trailhound.collector.api.query import ListQuery, Place
@@ -58,6 +59,9 @@ class PlainView:
 
     def spans(self, key: str) -> bytes | None:
         return b"spans" if key == "t1" else None
+
+    def logs(self, key: str) -> bytes | None:
+        return b"logs" if key == "t1" else None
 
     def trajectory(self, key: str) -> Document | None:
         return {"trajectory_id": key} if key == "t1" else None
@@ -124,6 +128,14 @@ def test_a_list_carries_its_items_and_where_it_goes_on(served: Served) -> None:
     ask(address, f"/api/v1/trajectories?cursor={body['next_cursor']}")
     assert view.asked[0] == ListQuery(1, None, 1_767_323_045_000_000_006, filters={"status": "open"})
     assert view.asked[1].after == Place(5, "t1")
+
+
+@pytest.mark.parametrize("what", ["spans", "logs"])
+def test_what_is_stored_of_a_run_comes_as_otlp(served: Served, what: str) -> None:
+    client = Client(f"http://{served[1]}")
+    assert getattr(client, what)("t1") == what.encode()
+    with pytest.raises(Invalid, match="trajectory or trace t2 is known"):
+        getattr(client, what)("t2")
 
 
 def test_an_age_is_counted_back_from_now(served: Served) -> None:
