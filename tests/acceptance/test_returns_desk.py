@@ -51,6 +51,7 @@ def test_the_session_goes_as_it_is_written(tmp_path: Path) -> None:
             assert (done.returncode != 0) is (kind == "sh fails"), said
             if "serve.py" in text:
                 eventually(lambda: len(daemon.all("/api/v1/findings")) >= 2)
+                eventually(lambda: [a for a in daemon.all("/api/v1/alerts") if (a["rule"], a["count"]) == ("loop", 2)])
     cases = "".join(path.read_text() for path in (tmp_path / "desk" / "cases").glob("*.yaml"))
     assert "SO-7" in cases
     assert "ana@mail.example" not in cases
