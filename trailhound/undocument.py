@@ -51,7 +51,7 @@ def trajectory_from(document: dict[str, Any]) -> Trajectory:
         findings = [finding_from(item) for item in document.get("findings") or []]
     except (AttributeError, KeyError, TypeError, ValueError, InvalidOperation) as error:
         raise Invalid(f"this is no trajectory document: {type(error).__name__}: {error}", reason="document") from None
-    _enclose(steps)
+    _enclose(steps, shared=len(run.trace_ids) > 1)
     _mark_synthetic(steps)
     return Trajectory(run, steps, findings)
 
@@ -166,11 +166,16 @@ def _mark_synthetic(steps: list[Step]) -> None:
         step.synthetic = step.tool is not None and times[step.trace_id, step.span_id] > 1
 
 
-def _enclose(steps: list[Step]) -> None:
-    """Set every step's `scope_id` as the assembler does: the nearest enclosing agent, else the topmost ancestor."""
+def _enclose(steps: list[Step], *, shared: bool) -> None:
+    """Set every step's `scope_id` as the assembler does: the nearest enclosing agent, else the topmost ancestor.
+
+    In a run of several traces (`shared`) what has no parent is the run's own agent's, whose scope is `""`.
+    """
     by_id = {(step.trace_id, step.span_id): step for step in steps}
     for step in steps:
-        step.scope_id = _scope_of(step, by_id)
+        scope = _scope_of(step, by_id)
+        top = by_id.get((step.trace_id, scope)) if shared else None
+        step.scope_id = "" if top is not None and not top.parent_span_id else scope
 
 
 def _scope_of(step: Step, by_id: dict[tuple[str, str], Step]) -> str:

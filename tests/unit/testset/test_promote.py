@@ -343,3 +343,17 @@ def test_a_task_that_nobody_took_up_stays_so_in_the_case() -> None:
     assert case.proof.fails
     taken = make_run([step, make_step(2, "llm", agent="refund_agent")], agents=["support_agent", "refund_agent"])
     assert judge(case.contract, taken).passed
+
+
+def test_a_loop_over_traces_that_are_one_run_stays_a_loop() -> None:
+    calls = [
+        make_call(n, "search", {"q": "brake"}, "no results", trace_id=f"{n:032x}", parent_span_id="", scope_id="")
+        for n in range(1, 6)
+    ]
+    made = make_run(calls, [make_finding("loop", "warning", *calls, details={"tool": "search", "calls": 5})])
+    made.steps = calls
+    made.run.trace_ids = [call.trace_id for call in calls]
+    case = case_of(made)
+    assert [step.scope_id for step in case.trajectory().steps] == [""] * 5
+    assert case.proof is not None
+    assert case.proof.fails
