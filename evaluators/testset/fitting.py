@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from trailhound.errors import Invalid
 from trailhound.evaluators.testset.case import Case
 from trailhound.evaluators.testset.notation import MAX_SIZE
 
@@ -16,6 +17,8 @@ LENGTHS = (65_536, 16_384, 4_096, 1_024, 256)
 STEPS = (2_000, 500, 100)
 """Steps that a recording may keep, tried when short texts are not enough."""
 
+CONTENT = frozenset({"arguments", "result", "input", "output"})
+"""Keys below which lists and objects may be cut too: nothing but the agent and its tools decided their size."""
 MARKED = 300
 """Steps that findings point at which are kept at most."""
 
@@ -23,7 +26,7 @@ MARKED = 300
 def fit(case: Case) -> str:
     """The YAML of the case, its recording shortened as far as needed, which `unknowns` then says.
 
-    Texts are cut to a start and a hash, so that equal texts stay equal. After that the middle of the run is left out,
+    Texts are cut to a start and a hash, so that equal texts stay equal, and large objects and lists to their start. After that the middle of the run is left out,
     but for the steps that findings point at.
     """
     text = _yaml(case)
@@ -33,9 +36,11 @@ def fit(case: Case) -> str:
     for length in LENGTHS:
         case.recorded = _cut(whole, length)
         case.input, case.context = (
-            _cut(case.input, length),
+            _cut(case.input, length, length // 8),
             [
-                t.model_copy(update={"input": _cut(t.input, length), "output": _cut(t.output, length)})
+                t.model_copy(
+                    update={"input": _cut(t.input, length, length // 8), "output": _cut(t.output, length, length // 8)}
+                )
                 for t in case.context
             ],
         )
@@ -63,7 +68,7 @@ def _fit_steps(case: Case) -> str:
         ]
         if text := _yaml(case):
             return text
-    return case.to_yaml()
+    raise Invalid("the run does not fit into a case, a file of 1 MiB, however much is cut", reason="case")
 
 
 def _yaml(case: Case) -> str:
@@ -74,13 +79,22 @@ def _yaml(case: Case) -> str:
     return text if len(text.encode()) <= MAX_SIZE else ""
 
 
-def _cut(value: Any, length: int) -> Any:
+def _cut(value: Any, length: int, entries: int | None = None) -> Any:
+    """Texts and keys of at most `length` characters and, in what the agent and its tools said, containers of `entries`."""
     if isinstance(value, str):
-        if len(value) <= length:
-            return value
-        return f"{value[:length]}... (cut, {len(value)} characters, sha256 {hashlib.sha256(value.encode()).hexdigest()[:16]})"
+        return value if len(value) <= length else _start_of(value, length)
     if isinstance(value, dict):
-        return {key: _cut(item, length) for key, item in value.items()}
+        kept = {
+            _cut(key, length): _cut(item, length, length // 8 if key in CONTENT else entries)
+            for key, item in islice(value.items(), entries)
+        }
+        return kept if len(kept) == len(value) else {**kept, "(cut)": f"{len(kept)} of {len(value)} entries"}
     if isinstance(value, list):
-        return [_cut(item, length) for item in value]
+        items = [_cut(item, length, entries) for item in islice(value, entries)]
+        return items if len(items) == len(value) else [*items, f"(cut, {len(items)} of {len(value)} items)"]
     return value
+
+
+def _start_of(text: str, length: int) -> str:
+    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{text[:length]}... (cut, {len(text)} characters, sha256 {mark})"

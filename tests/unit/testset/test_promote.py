@@ -345,6 +345,20 @@ def test_a_task_that_nobody_took_up_stays_so_in_the_case() -> None:
     assert judge(case.contract, taken).passed
 
 
+@pytest.mark.parametrize(
+    "said", [{"k" * 100_000: 1}, {str(n): n for n in range(50_000)}, list(range(400_000)), [["x" * 50] * 90] * 90]
+)
+def test_huge_objects_fit_and_the_run_is_still_written_once(said: Any, tmp_path: Any) -> None:
+    calls = [make_call(n, "lookup_order", {"said": said}, {"said": said}) for n in range(1, 6)]
+    found = make_finding("loop", "warning", *calls, details={"tool": "lookup_order", "calls": 5, "max_repeats": 2})
+    run = make_run(calls, [found], input=said)
+    with CaseFolder(tmp_path) as folder:
+        promoted = put_case(folder, case_of(run))
+        assert not put_case(folder, case_of(run)).written
+    again = read_case(tmp_path / promoted.name)
+    assert not judge(again.contract, again.trajectory()).passed
+
+
 def test_a_loop_over_traces_that_are_one_run_stays_a_loop() -> None:
     calls = [
         make_call(n, "search", {"q": "brake"}, "no results", trace_id=f"{n:032x}", parent_span_id="", scope_id="")
