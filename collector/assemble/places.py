@@ -61,6 +61,7 @@ class Places:
     def add_record(self, record: Step) -> list[LiveRun]:
         """Take a log record of a session that no span shows: it is a step of its own."""
         self._sources.make_up(record)
+        self._traces[record.tenant, record.trace_id].follow_turns()
         return self._place([record])
 
     def take_told(self) -> list[tuple[TraceKey, Step]]:
@@ -125,7 +126,7 @@ class Places:
         key = (place.tenant, place.trace_id)
         return set() if known is None else self._stitcher.learn(key, [known[0].as_read(known[1])])
 
-    def _settle(self, trace: TraceRuns, before: tuple[int, int, int], affected: set[TraceKey]) -> list[LiveRun]:
+    def _settle(self, trace: TraceRuns, before: tuple[int, ...], affected: set[TraceKey]) -> list[LiveRun]:
         if trace.identity != before:
             affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
         return self._regroup(affected) if affected else []

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.names import Names, differ
 from trailhound.collector.assemble.overheard import Overheard
 from trailhound.collector.assemble.stitch import Stitcher, TraceKey
+from trailhound.collector.assemble.turns import Turns
 from trailhound.model import Step
 
 NewRun = Callable[[str], LiveRun]
@@ -16,22 +18,24 @@ NewRun = Callable[[str], LiveRun]
 
 
 class TraceRuns:
-    """The runs of one trace. Two roots of two sessions in one trace are two runs; all else is one.
+    """The runs of one trace. Two roots of two sessions in one trace are two runs, and so are two turns of a session
+    whose trace is made up; all else is one.
 
     `home` is the run named after the trace; `main` is the run that its spans go to, which is another trace's home when
     the two were joined.
     """
 
     __slots__ = (
-        "_new_run", "_overheard", "_parts", "_roots", "_sessions", "_users", "home", "main", "start_ns", "tenant", "trace_id",
+        "_new_run", "_overheard", "_parts", "_roots", "_sessions", "_turns", "_users", "home", "main", "start_ns", "tenant", "trace_id",
     )  # fmt: skip
 
     def __init__(self, tenant: str, trace_id: str, new_run: NewRun) -> None:
         self.tenant, self.trace_id, self._new_run = tenant, trace_id, new_run
-        self._sessions, self._users = _Names(), _Names()
+        self._sessions, self._users = Names(), Names()
         self._roots = 0
         self._parts: dict[str, LiveRun] = {}
         """By session: the runs of a divided trace, the first excepted."""
+        self._turns: Turns | None = None
         self._overheard: Overheard | None = None
         self.start_ns = 0
         self.home = new_run(stable_id(tenant, trace_id))
@@ -46,15 +50,19 @@ class TraceRuns:
         return (self.tenant, self.trace_id)
 
     @property
-    def identity(self) -> tuple[int, int, int]:
-        """Changes when the trace may have to be joined otherwise: with its start, its sessions or its users."""
-        return (self.start_ns, len(self._sessions), len(self._users))
+    def identity(self) -> tuple[int, ...]:
+        """Changes when the trace may have to be joined otherwise: with its start, its sessions, users or turns."""
+        return (self.start_ns, len(self._sessions), len(self._users), len(self._turns or ()))
+
+    def follow_turns(self) -> None:
+        """The trace is made up for a session's log records, in which only questions divide the turns."""
+        self._turns = self._turns or Turns()
 
     def may_join(self, other: TraceRuns) -> bool:
         """Never two sessions, never two users; and a divided trace stays as it is."""
         if self.divided or other.divided:
             return False
-        return not _differ(self._sessions, other._sessions) and not _differ(self._users, other._users)
+        return not differ(self._sessions, other._sessions) and not differ(self._users, other._users)
 
     @property
     def divided(self) -> bool:
@@ -113,10 +121,24 @@ class TraceRuns:
         """Take new spans' steps, as `complete` gave them; returns the runs that changed."""
         for step in steps:
             self._note(step)
+        stays = self._turns is not None and self._turns.note(steps)
         if not self._must_divide and not self._parts:
             self.main.add_all(steps)
             return [self.main]
+        if stays and self.by_turn and self.main is self.home:
+            return self._go_on(steps)
         return self._divide([*self._take_out(), *steps])
+
+    def _go_on(self, steps: list[Step]) -> list[LiveRun]:
+        """Put steps into their turns, where nothing else has to move: earlier turns may be over long since."""
+        changed = []
+        for number, (turn, members) in enumerate(self._groups(steps)):
+            if members:
+                run = self.home if number == 0 else self._part(turn or "")
+                run.add_all(members)
+                changed.append(run)
+        self._repeat(changed)
+        return changed
 
     def _note(self, step: Step) -> None:
         """Keep what decides where the trace's spans go."""
@@ -131,14 +153,18 @@ class TraceRuns:
 
     def _note_anew(self) -> None:
         """A later report of a span names another session, user or parent: what the earlier one named may be nobody's."""
-        self._sessions, self._users, self._roots = _Names(), _Names(), 0
+        self._sessions, self._users, self._roots = Names(), Names(), 0
         for step in (step for run in self.runs for step in run.steps()):
             if step.trace_id == self.trace_id and not step.synthetic:
                 self._note(step)
 
     @property
     def _must_divide(self) -> bool:
-        return len(self._sessions) > 1 and self._roots > 1
+        return self.by_turn or (len(self._sessions) > 1 and self._roots > 1)
+
+    @property
+    def by_turn(self) -> bool:
+        return self._turns is not None and len(self._turns) > 1
 
     def take_all(self) -> list[Step]:
         """Give all steps back as they were read; nothing is left of the trace."""
@@ -168,7 +194,7 @@ class TraceRuns:
         """Distribute all steps anew; the run that starts first keeps the trace's own id."""
         changed = [*self.runs, self.home]
         self.main = self.home
-        groups = divide(steps) if self._must_divide else [(None, steps)]
+        groups = self._groups(steps)
         for number, (session, members) in enumerate(groups):
             run = self.home if number == 0 else self._part(session or "")
             run.add_all(members)
@@ -176,38 +202,15 @@ class TraceRuns:
         self._repeat(self.runs)
         return list({id(run): run for run in changed}.values())
 
+    def _groups(self, steps: list[Step]) -> list[tuple[str | None, list[Step]]]:
+        if self.by_turn and self._turns is not None:
+            return self._turns.divide(steps)
+        return divide(steps) if self._must_divide else [(None, steps)]
+
     def _part(self, session: str) -> LiveRun:
         if session not in self._parts:
             self._parts[session] = self._new_run(stable_id(self.tenant, self.trace_id, session))
         return self._parts[session]
-
-
-class _Names:
-    """Different names; nearly always one, which needs no set."""
-
-    __slots__ = ("_all", "_one")
-
-    def __init__(self) -> None:
-        self._one: str | None = None
-        self._all: set[str] | None = None
-
-    def add(self, name: str) -> None:
-        if self._one is None:
-            self._one = name
-        elif name != self._one:
-            if self._all is None:
-                self._all = {self._one}
-            self._all.add(name)
-
-    def all(self) -> set[str]:
-        return self._all or (set() if self._one is None else {self._one})
-
-    def __len__(self) -> int:
-        return len(self._all) if self._all is not None else int(self._one is not None)
-
-
-def _differ(ours: _Names, theirs: _Names) -> bool:
-    return bool(len(ours) and len(theirs) and not ours.all() & theirs.all())
 
 
 def _belongs(step: Step) -> tuple[str | None, str | None, bool]:

@@ -43,7 +43,7 @@ def alone(record: LogRecord) -> Span | None:
     failed, model = "error.type" in facts, facts.get("gen_ai.operation.name") == "chat"
     own, above = _hash(16, trace_id, event, call), _hash(16, trace_id, "turn")
     if event == _PROMPT:
-        own, above = above, ""
+        own, above = (above if turn else own), ""
     return Span(
         tenant=record.tenant,
         trace_id=trace_id,
@@ -88,11 +88,11 @@ def _facts(family: str, event: str, given: Json) -> Json | None:
     return _call(given, exclusive=family == "claude_code.", failed=event == "api_error")
 
 
-def _turn(given: Json) -> Json | None:
-    """What the user asked begins a turn: an agent's step that no record ends."""
+def _turn(given: Json) -> Json:
+    """What the user asked, whether or not it may be told, begins a turn: an agent's step that no record ends."""
     asked = text(given.get("prompt"))
     if asked is None or asked in REDACTED:
-        return None
+        return {"gen_ai.operation.name": "invoke_agent"}
     said = [{"role": "user", "parts": [{"type": "text", "content": asked}]}]
     return {"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": said}
 
