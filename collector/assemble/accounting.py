@@ -141,7 +141,19 @@ class Accounting:
     def _is_double(self, step: Step) -> bool:
         if self._twins is None:
             return False
-        return any(self._stands_alone(other) for other in self._twins.better(step))
+        if any(self._stands_alone(other) for other in self._twins.better(step)):
+            return True
+        twins = self._twins.of(step)
+        return any(self._is_wrapper(other, (step, *twins)) for other in twins)
+
+    def _is_wrapper(self, other: Step, reports: Iterable[Step]) -> bool:
+        """Whether `other` reports a call that counts below it by a span that is none of `reports`."""
+        return (
+            other.kind in MODEL_KINDS
+            and has_usage(other)
+            and self._has_below(other, _USAGE)
+            and all(above is not other for each in reports for above in self._lineage.ancestors(each))
+        )
 
     # ------------------------------------------------------------ the decision
 

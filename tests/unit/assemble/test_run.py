@@ -114,6 +114,19 @@ def test_two_instrumentations_side_by_side_report_one_call() -> None:
         assert (totals.llm_calls, totals.input_tokens, totals.tool_calls) == (2, 14, 1)
 
 
+@pytest.mark.parametrize("response_id", [None, "r1"])
+def test_a_second_report_beside_a_wrapper_is_the_call_that_counts_below_it(response_id: str | None) -> None:
+    steps = [
+        step("r", kind="agent", at=0, end=9),
+        step("w", "r", "llm", 1, end=2, tokens=(7, 1), response_id=response_id, instrumentation="one", **CHAT),
+        step("leaf", "w", "llm", 1.1, end=1.9, tokens=(7, 1), response_id=response_id, instrumentation="sdk", **CHAT),
+        step("b", "r", "llm", 1.2, end=1.8, tokens=(7, 1), response_id=response_id, instrumentation="two", **CHAT),
+    ]
+    for order in itertools.permutations(steps):
+        run = assembled(list(order))
+        assert (run.run.totals.llm_calls, run.run.totals.input_tokens) == (1, 7)
+
+
 def test_a_sub_agent_may_use_the_tool_it_is_called_through() -> None:
     run = assembled(
         [
