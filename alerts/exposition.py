@@ -59,6 +59,7 @@ class Exposition:
         self._findings = Once()
         self._runs = Once()
         self._agents = Once()
+        self._shown = Once()
 
     def steps(self, steps: Iterable[Step]) -> None:
         """Take steps that are new or changed."""
@@ -163,7 +164,9 @@ class Exposition:
         """Make the series of an agent that is new exist at 0, so that the first finding is an increase."""
         if not self._agents.first(service, agent):
             return
-        labels = _labels(service, agent)
+        labels = self._metrics.bounded(**_labels(service, agent))
+        if not self._shown.first(*labels.values()):  # agents beyond the limit share their series
+            return
         for status in CLOSED:
             self._metrics.init("agent_trajectories_total", **labels, status=status)
         for rule in self._rules:

@@ -20,7 +20,7 @@ import orjson
 from trailhound.alerts.allowance import Window
 from trailhound.alerts.life import Incident, Known
 from trailhound.alerts.notice import Notice
-from trailhound.alerts.silences import Match, Silence
+from trailhound.alerts.silences import FOREVER_NS, Match, Silence
 from trailhound.document import ALERT_FILTERS
 from trailhound.errors import Retryable
 from trailhound.model import Alert, Finding
@@ -185,7 +185,10 @@ class Ledger:
         self, filters: Mapping[str, str], since_ns: int, until_ns: int, after: tuple[int, str] | None, limit: int
     ) -> list[Alert]:
         """Newest first, then by id downwards; `filters` compare whole values, names are of ALERT_FILTERS."""
-        conditions, parameters = ["starts_ns >= ?", "starts_ns < ?"], [since_ns, until_ns]
+        conditions, parameters = (
+            ["starts_ns >= ?", "starts_ns < ?"],
+            [min(since_ns, FOREVER_NS), min(until_ns, FOREVER_NS)],
+        )
         values: list[int | str] = [*parameters]
         for name, value in filters.items():
             assert name in ALERT_FILTERS

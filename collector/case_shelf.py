@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from trailhound.clock import Clock, rfc3339_ns
-from trailhound.collector.api.query import MAX_NS, ListQuery, Place
+from trailhound.collector.api.query import END_NS, ListQuery, Place
 from trailhound.collector.api.view import Document, Page
 from trailhound.config import Tool
 from trailhound.document import json_safe
@@ -56,7 +56,7 @@ class HeldRuns:
     def items(self, kind: str, limit: int, filters: dict[str, str | None]) -> Iterator[Document]:
         """Up to `limit` runs, newest first; `kind` is `trajectories`."""
         asked = {name: value for name, value in filters.items() if value is not None}
-        until = rfc3339_ns(asked.pop("until")) if "until" in asked else MAX_NS
+        until = rfc3339_ns(asked.pop("until")) if "until" in asked else END_NS
         after: Place | None = None
         while limit > 0:
             page = self._trajectories(ListQuery(min(limit, PAGE), after, 0, until, asked))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trailhound.collector.alerting import Alerting
 from trailhound.collector.api.casework import Cases, Reviews
-from trailhound.collector.api.query import MAX_NS, ListQuery, Place
+from trailhound.collector.api.query import END_NS, ListQuery, Place
 from trailhound.collector.api.view import Document, Page
 from trailhound.collector.case_shelf import CaseShelf
 from trailhound.collector.deciding import Deciding
@@ -122,7 +122,7 @@ class Shown:
         return Page([alert_document(alert) for alert in found], place)
 
     def alert(self, alert_id: str) -> Document | None:
-        found = self._alerting.alerts({"alert_id": alert_id}, 0, MAX_NS, None, 1)
+        found = self._alerting.alerts({"alert_id": alert_id}, 0, END_NS, None, 1)
         return alert_document(found[0]) if found else None
 
     def approve(self, told: Mapping[str, object]) -> Document:

@@ -125,6 +125,10 @@ class Metrics:
         """Make the series exist at 0, so that its first increase is seen by `rate()`."""
         self._at(name, labels)
 
+    def bounded(self, **labels: str) -> dict[str, str]:
+        """These labels as they are exported: outside values made safe, and `__other__` beyond the limit."""
+        return {k: self._bounded(k, v) if k in OPEN_LABELS else v for k, v in labels.items()}
+
     def _at(self, name: str, labels: dict[str, str]) -> MetricWrapperBase:
         metric = self._metrics.get(name)
         if metric is None:
@@ -132,8 +136,7 @@ class Metrics:
                 metric = self._metrics.get(name) or self._make(name)
         if not labels:
             return metric
-        bounded = {k: self._bounded(k, v) if k in OPEN_LABELS else v for k, v in labels.items()}
-        return metric.labels(**self._counted(name, bounded))
+        return metric.labels(**self._counted(name, self.bounded(**labels)))
 
     def _counted(self, name: str, labels: dict[str, str]) -> dict[str, str]:
         """These labels; those of the series that holds the rest when the metric has enough of them."""

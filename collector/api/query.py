@@ -17,7 +17,8 @@ from trailhound.notation import parse_duration
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1000
 COMMON = ("cursor", "limit", "since", "until")
-MAX_NS = 2**63 - 1
+END_NS = 2**63
+"""Past every time: spans hold Unix nanoseconds in 63 bits."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class ListQuery:
     limit: int = DEFAULT_LIMIT
     after: Place | None = None
     since_ns: int = 0
-    until_ns: int = MAX_NS
+    until_ns: int = END_NS
     filters: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -53,7 +54,7 @@ def parse(parameters: Mapping[str, str], fields: Collection[str], clock: Clock) 
         limit=_limit(parameters.get("limit")),
         after=_place(parameters.get("cursor")),
         since_ns=_time("since", parameters.get("since"), clock, 0),
-        until_ns=_time("until", parameters.get("until"), clock, MAX_NS),
+        until_ns=_time("until", parameters.get("until"), clock, END_NS),
         filters={name: parameters[name] for name in fields if name in parameters},
     )
 
@@ -71,7 +72,7 @@ def _place(value: str | None) -> Place | None:
         return None
     try:
         time_ns, key = orjson.loads(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)))
-        if isinstance(time_ns, int) and isinstance(key, str):
+        if isinstance(time_ns, int) and 0 <= time_ns < END_NS and isinstance(key, str):
             return Place(time_ns, key)
     except (ValueError, TypeError, binascii.Error):
         pass
@@ -84,6 +85,6 @@ def _time(name: str, value: str | None, clock: Clock, default: int) -> int:
     try:
         if re.fullmatch(r"[0-9].*[a-z]", value):
             return max(0, clock.now_ns() - int(parse_duration(value) * 1e9))
-        return rfc3339_ns(value)
+        return min(max(0, rfc3339_ns(value)), END_NS)
     except (ValueError, OverflowError):
         raise Problem(400, f"`{name}` must be a time like 2026-11-30T12:00:00Z or an age like 7d") from None

@@ -35,7 +35,7 @@ class Listing:
 
     filters: Mapping[str, str] = field(default_factory=dict)
     since_ns: int = 0
-    until_ns: int = MAX_NS
+    until_ns: int = MAX_NS + 1
     after: tuple[int, str] | None = None
     limit: int = 50
 

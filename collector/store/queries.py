@@ -125,7 +125,7 @@ def _page(listing: Listing, time: str, key: str) -> tuple[list[str], dict[str, A
     if listing.since_ns > 0:
         conditions.append(f"{time} >= fromUnixTimestamp64Nano({{since:Int64}})")
         parameters["since"] = min(listing.since_ns, MAX_NS)
-    if listing.until_ns < MAX_NS:
+    if listing.until_ns <= MAX_NS:
         conditions.append(f"{time} < fromUnixTimestamp64Nano({{until:Int64}})")
         parameters["until"] = listing.until_ns
     if listing.after is not None:

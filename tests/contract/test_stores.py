@@ -13,6 +13,7 @@ import pytest
 
 from trailhound.collector.decode.encode import encode_log
 from trailhound.collector.store import DeadLetter, Inserted, Listing, LogRow, SpanRow, Stats, Store, open_store
+from trailhound.collector.store.base import MAX_NS
 from trailhound.config import Retention
 from trailhound.errors import Invalid
 from trailhound.metrics import Metrics
@@ -278,6 +279,12 @@ def test_runs_are_listed_newest_first_in_pages(store: Store) -> None:
         seen += [found.trajectory_id for found in page]
         after = (page[-1].started_ns, page[-1].trajectory_id)
     assert seen == [f"t{n:03}" for n in reversed(range(10))]
+
+
+def test_a_run_at_the_last_time_there_is_does_not_end_the_pages_early(store: Store) -> None:
+    store.put_trajectories([run(1), run(2, started_ns=MAX_NS)], NOW)
+    assert [found.trajectory_id for found in store.list_trajectories(Listing())] == ["t002", "t001"]
+    assert [found.trajectory_id for found in store.list_trajectories(Listing(until_ns=MAX_NS))] == ["t001"]
 
 
 def test_runs_are_filtered(store: Store) -> None:

@@ -279,6 +279,7 @@ def test_lists_are_newest_first_filtered_and_paged(desk: Desk) -> None:
         desk.find(finding(f"f{number}", agent=f"agent{number % 2}", rule=f"rule{number}"))
         desk.clock.advance(1)
     everything = desk.ledger.alerts({}, 0, FOREVER_NS, None, 100)
+    assert desk.ledger.alerts({}, 0, 2**63, None, 100) == everything
     assert [a.rule for a in everything] == ["rule4", "rule3", "rule2", "rule1", "rule0"]
     assert [a.rule for a in desk.ledger.alerts({"agent": "agent1"}, 0, FOREVER_NS, None, 100)] == ["rule3", "rule1"]
     after = (everything[1].starts_ns, everything[1].alert_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import threading
@@ -14,7 +15,7 @@ import pytest
 from trailhound.client import Client
 from trailhound.clock import ManualClock
 from trailhound.collector.api.casework import Cases, Reviews
-from trailhound.collector.api.query import ListQuery, Place
+from trailhound.collector.api.query import END_NS, ListQuery, Place
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.api.view import Document, Page
 from trailhound.collector.case_shelf import CaseShelf, HeldRuns
@@ -136,6 +137,19 @@ def test_what_is_stored_of_a_run_comes_as_otlp(served: Served, what: str) -> Non
     assert getattr(client, what)("t1") == what.encode()
     with pytest.raises(Invalid, match="trajectory or trace t2 is known"):
         getattr(client, what)("t2")
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00Z", "1960-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_a_time_that_no_span_can_have_is_the_nearest_that_one_can(served: Served, when: str) -> None:
+    view, address = served
+    assert ask(address, f"/api/v1/trajectories?since={when}&until={when}")[0] == 200
+    assert view.asked[0].since_ns == view.asked[0].until_ns == (END_NS if when > "2262" else 0)
+
+
+@pytest.mark.parametrize("time_ns", [-1, END_NS, 2**64 - 1])
+def test_a_cursor_at_a_time_that_no_span_can_have_is_refused(served: Served, time_ns: int) -> None:
+    cursor = base64.urlsafe_b64encode(json.dumps([time_ns, "t1"]).encode()).decode().rstrip("=")
+    assert ask(served[1], f"/api/v1/trajectories?cursor={cursor}")[0] == 400
 
 
 def test_an_age_is_counted_back_from_now(served: Served) -> None:

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from trailhound.alerts.exposition import Exposition, Once
-from trailhound.metrics import Metrics
+from trailhound.metrics import OTHER, Metrics
 from trailhound.model import Finding, Model, Run, Severity, Step, ToolCall, Totals, Usage
 
 SETTLE_NS = 3_000_000_000
@@ -205,3 +205,19 @@ def test_names_that_models_make_up_cannot_break_or_flood_the_scrape(counted: Cou
 def test_memory_of_what_was_counted_is_bounded() -> None:
     once = Once(limit=3)
     assert [once.first(n) for n in (1, 2, 3, 1, 4, 1)] == [True, True, True, False, True, True]
+
+
+def test_agents_beyond_the_limit_cost_one_look_and_share_their_series() -> None:
+    metrics = Metrics(max_label_values=2)
+    exposition = Exposition(metrics, ["loop", "budget"], SETTLE_NS)
+    for number in range(5):
+        exposition.run(Run(f"run{number}", "default", "shop", [], agent=f"agent{number}"))
+
+    def overflowed() -> float:
+        return metrics.registry.get_sample_value("trailhound_label_overflow_total", {"label": "agent"}) or 0
+
+    before = overflowed()
+    exposition.run(Run("run9", "default", "shop", [], agent="agent9"))
+    assert overflowed() == before + 1
+    labels = {"service": "shop", "agent": OTHER, "rule": "loop", "severity": "critical"}
+    assert metrics.registry.get_sample_value("agent_findings_total", labels) == 0
