@@ -7,11 +7,7 @@ log is what SQLite before 3.51.3 can corrupt. Every commit is synced before a me
 from __future__ import annotations
 
 import logging
-import os
-import sqlite3
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,8 +18,8 @@ from trailhound.alerts.life import Incident, Known
 from trailhound.alerts.notice import Notice
 from trailhound.alerts.silences import FOREVER_NS, Match, Silence
 from trailhound.document import ALERT_FILTERS
-from trailhound.errors import Retryable
 from trailhound.model import Alert, Finding
+from trailhound.sqlite_file import SqliteFile
 
 log = logging.getLogger(__name__)
 
@@ -62,31 +58,11 @@ class Changes:
         return bool(self.incidents or self.known or self.nameless or self.named or self.notices or self.windows)
 
 
-class Ledger:
+class Ledger(SqliteFile):
     """All methods may be called from any thread; they raise Retryable when the disk refuses. Opened when first used."""
 
     def __init__(self, path: Path, *, failed: Callable[[], None] = lambda: None) -> None:
-        self._path, self._failed = path, failed
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                if self._connection is None:
-                    self._connection = _open(self._path)
-                with self._connection:
-                    yield self._connection
-            except (sqlite3.Error, OSError) as error:
-                self._failed()
-                raise Retryable(f"{self._path} cannot be used: {error}") from None
+        super().__init__(path, _SCHEMA, failed=failed)
 
     # ------------------------------------------------------------ what was decided
 
@@ -215,33 +191,6 @@ class Ledger:
     def drop_silence(self, silence_id: str) -> None:
         with self._transaction() as db:
             db.execute("DELETE FROM silences WHERE silence_id = ?", (silence_id,))
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    """The file, made if need be; one that is no database any more is set aside, as alerting must go on."""
-    try:
-        return _connect(path)
-    except sqlite3.OperationalError:  # a full or failing disk: it may be well again
-        raise
-    except sqlite3.DatabaseError as error:
-        aside = path.with_suffix(".damaged")
-        log.error("%s is damaged (%s): it is kept as %s, and a new one begun", path, error, aside)
-        os.replace(path, aside)
-        for end in ("-wal", "-shm"):
-            Path(f"{path}{end}").unlink(missing_ok=True)
-        return _connect(path)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False, timeout=5.0)
-    try:
-        for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-        connection.executescript(_SCHEMA)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
 
 
 def _row(incident: Incident) -> tuple[str | int | bytes | None, ...]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +10,7 @@ from typing import Any, Literal
 import orjson
 
 from trailhound.collector.reviews.sampling import RunKey, Sampled
-from trailhound.errors import Retryable
+from trailhound.sqlite_file import SqliteFile
 
 POOL = 5_000
 """Candidates of one week and kind that are kept, those with the lowest hash."""
@@ -40,33 +37,11 @@ class Deed:
     said: Mapping[str, Any]
 
 
-class Book:
-    """Callable from any thread; every method raises Retryable when the disk refuses. Opened when first used.
-
-    One connection, held exclusively, every commit synced: as `alerts.db` (docs/decisions/0006-alerts.md).
-    """
+class Book(SqliteFile):
+    """Candidates and verdicts. Callable from any thread; every method raises Retryable when the disk refuses."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                if self._connection is None:
-                    self._connection = _open(self._path)
-                with self._connection:
-                    yield self._connection
-            except (sqlite3.Error, OSError) as error:
-                raise Retryable(f"{self._path} cannot be used: {error}") from None
+        super().__init__(path, _SCHEMA)
 
     def put(self, candidates: Mapping[RunKey, Sampled | None], weeks: int) -> None:
         """Take candidates, and forget those that are None; keep the last `weeks`, and of each week what fits."""
@@ -111,18 +86,6 @@ class Book:
         with self._transaction() as db:
             rows = db.execute(f"SELECT about, at_ns, reader, what, said FROM deeds{where} ORDER BY seq", values)
             return [Deed(_sampled(about), at, who, what, orjson.loads(said)) for about, at, who, what, said in rows]
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False, timeout=5.0)
-    try:
-        for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-        connection.executescript(_SCHEMA)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
 
 
 def _row(candidate: Sampled) -> tuple[str, str, int, int, int, bytes]:

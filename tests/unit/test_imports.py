@@ -29,6 +29,7 @@ CORE = {
     "review_settings",
     "secret",
     "section",
+    "sqlite_file",
     "undocument",
 }
 """Modules of trailhound/ that every part may import; its other modules put the parts together."""

@@ -210,3 +210,11 @@ def test_pages_go_on_where_the_last_one_ended(desk: Any) -> None:
         if after is None:
             break
     assert seen == [f"{n:032x}" for n in range(7, 0, -1)]
+
+
+def test_a_damaged_file_of_reviews_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "reviews.db").write_bytes(b"this is no database, whatever it says of itself" * 100)
+    book = Book(tmp_path / "reviews.db")
+    assert book.candidates() == []
+    book.close()
+    assert (tmp_path / "reviews.damaged").read_bytes().startswith(b"this is no database")
