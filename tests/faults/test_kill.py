@@ -17,7 +17,7 @@ pytestmark = pytest.mark.processes
 RUNS = 21
 BODIES = requests(RUNS, seed=7)
 SPANS = sum(len(spans_of(number, 7)) for number in range(RUNS))
-SETTINGS = CONFIG | {"runs": {"grace": "1s", "idle": "4s"}, "journal": {"segment_age": "200ms"}}
+SETTINGS = CONFIG | {"runs": {"grace": "1s", "idle": "4s"}, "journal": {"segment_age": "200ms"}, "approvals": {"hold": "1s"}}
 
 State = dict[str, Any]
 
@@ -44,9 +44,10 @@ def state_of(daemon: RunningDaemon) -> State:
 
 
 def settled(daemon: RunningDaemon) -> State:
-    """The state once all runs are over, everything is stored, and two looks in a row are the same."""
+    """The state once all runs are over, everything is stored, no finding is held, and two looks in a row are the same."""
     eventually(lambda: daemon.get("/api/v1/stats")["spans"] == SPANS, timeout_s=40)
     eventually(lambda: not any(r[1] == "open" for r in state_of(daemon)["runs"]), timeout_s=40)
+    eventually(lambda: not any(f[3] == "pending" for f in state_of(daemon)["findings"]), timeout_s=40)
     before = state_of(daemon)
     for _ in range(20):
         time.sleep(0.5)

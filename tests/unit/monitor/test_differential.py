@@ -139,7 +139,7 @@ class Play:
         traces = [trace_id for run in runs for trace_id in run.trace_ids]
         shown: dict[str, Any] = {
             "runs": {run.trajectory_id: [run_document(run), totals_document(run.totals)] for run in runs},
-            "findings": {f.finding_id: finding_document(f) for f in store.list_findings(ALL) if standing(f)},
+            "findings": {f.finding_id: finding_document(f) for f in store.list_findings(ALL)},
             "spans": sorted(f"{s.trace_id}:{s.span_id}:{s.end_ns}" for s in store.load_spans("default", traces)),
             "dead letters": store.stats().dead_letter,
         }
