@@ -17,7 +17,11 @@ pytestmark = pytest.mark.processes
 RUNS = 21
 BODIES = requests(RUNS, seed=7)
 SPANS = sum(len(spans_of(number, 7)) for number in range(RUNS))
-SETTINGS = CONFIG | {"runs": {"grace": "1s", "idle": "4s"}, "journal": {"segment_age": "200ms"}, "approvals": {"hold": "1s"}}
+SETTINGS = CONFIG | {
+    "runs": {"grace": "1s", "idle": "4s"},
+    "journal": {"segment_age": "200ms"},
+    "approvals": {"hold": "1s"},
+}
 
 State = dict[str, Any]
 

@@ -129,17 +129,17 @@ class Play:
             self._suspect = False
 
     def outcome(self) -> bytes:
-        """Everything that the store shows, as canonical JSON.
+        """Everything that the store shows, as canonical JSON; of what was taken back over several runs, only that it was.
 
-        But for findings over several runs that are resolved: while it is not known whose run it is, it is judged with
-        other nameless ones, and how far that went before the name came depends on what was in memory.
+        Its last wording is of the moment at which it was taken back. A replay reads the runs of its scope from a store
+        that knows already to whom they turned out to belong, so on the way it never sees again what was thought before.
         """
         store = self.world.store
         runs = [run for run in store.list_trajectories(ALL) if run.trace_ids]
         traces = [trace_id for run in runs for trace_id in run.trace_ids]
         shown: dict[str, Any] = {
             "runs": {run.trajectory_id: [run_document(run), totals_document(run.totals)] for run in runs},
-            "findings": {f.finding_id: finding_document(f) for f in store.list_findings(ALL)},
+            "findings": {f.finding_id: told(f) for f in store.list_findings(ALL)},
             "spans": sorted(f"{s.trace_id}:{s.span_id}:{s.end_ns}" for s in store.load_spans("default", traces)),
             "dead letters": store.stats().dead_letter,
         }
@@ -150,8 +150,10 @@ class Play:
         return self.life.value("trailhound_conservation_residual")
 
 
-def standing(finding: Finding) -> bool:
-    return finding.state != "resolved" or finding.scope == "trajectory"
+def told(finding: Finding) -> dict[str, Any]:
+    if finding.state == "resolved" and finding.scope != "trajectory":
+        return {"rule": finding.rule, "scope": finding.scope, "state": finding.state}
+    return finding_document(finding)
 
 
 @pytest.mark.parametrize("recording", recordings(), ids=lambda r: r.name)
