@@ -75,6 +75,11 @@ class Life:
     def _restore(self, stored: Stored) -> None:
         self.watch.restore(stored)
 
+    def end(self) -> None:
+        """The process dies: its files are let go."""
+        self.listener.stop()
+        self.book.close()
+
     def value(self, name: str, **labels: str) -> float | None:
         self.listener.flush()
         return self.metrics.registry.get_sample_value(name, labels)
@@ -104,7 +109,7 @@ class World:
     def live(self) -> Life:
         """The next monitor; a process that dies lets go of its files."""
         if self.alive is not None:
-            self.alive.listener.stop()
+            self.alive.end()
         self.alive = Life(self)
         return self.alive
 
@@ -124,7 +129,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(Config.model_validate(SETTINGS | {"data_dir": tmp_path / "data"}))
     yield made
     if made.alive is not None:
-        made.alive.listener.stop()
+        made.alive.end()
     made.journal.close()
 
 

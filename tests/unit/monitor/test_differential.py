@@ -85,7 +85,7 @@ class Play:
         failpoint.arm("")
         self.world.finish(self.life)
         self.world.journal.close()
-        self.life.listener.stop()
+        self.life.end()
 
     def disturb(self) -> None:
         plan = self.plan

@@ -8,7 +8,6 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from trailhound.collector.journal import JournalWriter
-from trailhound.collector.store import Listing
 from trailhound.model import Finding, Run
 from trailhound.testing_traffic import request_of, spans_of
 
