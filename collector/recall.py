@@ -114,5 +114,4 @@ def _late(store: Store, trace: _Late) -> Stored:
 
 def _parked(store: Store, entry: ParkedRun) -> Stored:
     findings = store.findings_of(entry.tenant, [entry.trajectory_id])
-    header = store.get_trajectory(entry.trajectory_id, entry.tenant)
-    return Stored(store.load_spans(entry.tenant, entry.trace_ids), findings, entry.heard, entry, header=header)
+    return Stored(store.load_spans(entry.tenant, entry.trace_ids), findings, entry.heard, entry)

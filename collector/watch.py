@@ -179,7 +179,6 @@ class Watch:
         if _key(run) not in self._broken:
             self._guard(run, run.close)
             self._background.ended(run.run, run.judged())
-            self._wider.ended(run)
         self._dirty[_key(run)] = run
         self._leaving.closed(_key(run), now_ns)
         if status == "completed":
@@ -198,8 +197,9 @@ class Watch:
         for run in sorted(self.runs.values(), key=lambda each: (each.run.ended_ns, each.run.trajectory_id)):
             view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
-                reason = "end_of_input" if view.then_reason == "idle" else view.then_reason
-                self._close(run, view.then, reason, view.due_ns)
+                self._close(
+                    run, view.then, "end_of_input" if view.then_reason == "idle" else view.then_reason, view.due_ns
+                )
         self._revise()
 
     def low_water(self) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
-from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
@@ -66,8 +65,6 @@ class WiderScopes:
         for scope in self._judged:
             key = _key_of(scope, run.run)
             known = self._of_run[scope].get(place)
-            if scope == "agent" and run.run.agent is None and run.run.status in OPEN:
-                key = known if known == key else None  # the name often comes last: no judging with strangers till then
             if known is not None and known != key:  # known better now, or the part that knew it went to another run
                 del self._of_run[scope][place]
                 self._leave(run, known, news)
@@ -80,10 +77,6 @@ class WiderScopes:
                 self._pass_on(run, self._judges[key], news)
             if key in self._judges:
                 self._changed[key] = run.run
-
-    def ended(self, run: LiveRun) -> None:
-        """The run is over: one that names no agent is judged with the others that name none."""
-        self.settle(run, News())
 
     @staticmethod
     def _pass_on(run: LiveRun, judge: ScopeJudge, news: News) -> None:
@@ -161,20 +154,10 @@ class WiderScopes:
         """A run is in memory again that was judged here as it was then: it may turn out to belong elsewhere."""
         for scope in self._judged:
             key = _key_of(scope, header)
-            if key is not None and (key in self._members or self._reopened(scope, key, header)):
+            if key is not None and key in self._members:
                 self._of_run[scope].setdefault((header.tenant, header.trajectory_id), key)
                 self._members[key][header.trajectory_id] = header
                 self._idle_steps -= self._idle.pop(key, 0)
-
-    def _reopened(self, scope: Scope, key: ScopeKey, header: Run) -> bool:
-        """Bring back a scope that is not in memory, with a run that was judged in it; False when there is none to read."""
-        self._members[key] = {}
-        self._remember(scope, key, header)
-        if key in self._judges:
-            return True
-        del self._members[key]
-        self._owed.pop(key, None)
-        return False
 
     def forget(self, run: LiveRun) -> None:
         """The run leaves memory."""

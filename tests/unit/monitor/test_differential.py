@@ -129,17 +129,17 @@ class Play:
             self._suspect = False
 
     def outcome(self) -> bytes:
-        """Everything that the store shows, as canonical JSON; of what was taken back over several runs, only that it was.
+        """Everything that the store shows, as canonical JSON, without what was taken back over several runs.
 
-        Its last wording is of the moment at which it was taken back. A replay reads the runs of its scope from a store
-        that knows already to whom they turned out to belong, so on the way it never sees again what was thought before.
+        That is history, and a replay does not repeat it: it reads the earlier runs of an agent from a store that knows
+        already whose they turned out to be, so on the way it never thinks again what was thought before (docs/runs.md).
         """
         store = self.world.store
         runs = [run for run in store.list_trajectories(ALL) if run.trace_ids]
         traces = [trace_id for run in runs for trace_id in run.trace_ids]
         shown: dict[str, Any] = {
             "runs": {run.trajectory_id: [run_document(run), totals_document(run.totals)] for run in runs},
-            "findings": {f.finding_id: told(f) for f in store.list_findings(ALL)},
+            "findings": {f.finding_id: finding_document(f) for f in store.list_findings(ALL) if kept(f)},
             "spans": sorted(f"{s.trace_id}:{s.span_id}:{s.end_ns}" for s in store.load_spans("default", traces)),
             "dead letters": store.stats().dead_letter,
         }
@@ -150,10 +150,8 @@ class Play:
         return self.life.value("trailhound_conservation_residual")
 
 
-def told(finding: Finding) -> dict[str, Any]:
-    if finding.state == "resolved" and finding.scope != "trajectory":
-        return {"rule": finding.rule, "scope": finding.scope, "state": finding.state}
-    return finding_document(finding)
+def kept(finding: Finding) -> bool:
+    return finding.state != "resolved" or finding.scope == "trajectory"
 
 
 @pytest.mark.parametrize("recording", recordings(), ids=lambda r: r.name)
