@@ -12,12 +12,14 @@ from trailhound.collector.alerting import MakeAlerting
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
+from trailhound.collector.baselines import KnownBaselines
 from trailhound.collector.case_shelf import CaseShelf, HeldRuns
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.deciding import Deciding
 from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import Cursor, JournalReader, load_cursor
 from trailhound.collector.kept_approvals import KeptApprovals
+from trailhound.collector.kept_lessons import KeptLessons
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.reading import Reading
@@ -69,7 +71,15 @@ class Monitor:
         self._recall = Recall(self._closed, self._store_soon, lambda: self._pump.pending_segments())
         self._parked = Ledger(config.data_dir, cursor.low_water)
         self._kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
-        self._watch = Watch(config, metrics=self._metrics, recall=self._recall, parked=self._parked, kept=self._kept)
+        self._lessons = KeptLessons(config.data_dir / "baselines.db", cursor.low_water)
+        self._watch = Watch(
+            config,
+            metrics=self._metrics,
+            recall=self._recall,
+            parked=self._parked,
+            kept=self._kept,
+            lessons=self._lessons,
+        )
         rules = [evaluator.rule for evaluator in self._watch.rules.evaluators]
         self._book = Book(config.data_dir / "reviews.db")
         self._sampler = Sampler(config.review, self._book)
@@ -108,6 +118,7 @@ class Monitor:
             parked=self._parked,
             others=(self._alerting, self._sampler),
             kept=self._kept,
+            lessons=self._lessons,
             tally=self._tally,
             metrics=self._metrics,
             clock=self._clock,
@@ -128,6 +139,7 @@ class Monitor:
             alerting=self._alerting,
             cases=self._make_shelf(reading, queue),
             reviews=queue,
+            baselines=KnownBaselines(self._watch, self._turn, self._lessons, self._clock),
             deciding=Deciding(self._run_dir / "receiver.http", self._clock),
             receiver_metrics=self._run_dir / "receiver.prom",
         )
@@ -156,6 +168,7 @@ class Monitor:
             thread.join(STOP_S)
         self._alerting.stop()
         self._book.close()
+        self._lessons.close()
 
     # ------------------------------------------------------------ threads
 

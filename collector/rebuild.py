@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from trailhound.collector.assemble.lessons import Learnt, Lessons
 from trailhound.collector.exchange import Stored
 from trailhound.collector.store import LogRow, Store
 from trailhound.collector.watch import Watch
@@ -21,9 +22,11 @@ def logs_request(rows: Iterable[LogRow]) -> bytes:
     return b"".join(row.raw for row in rows)
 
 
-def rebuild(config: Config, spans: Sequence[Span], logs: Sequence[LogRow] = ()) -> list[Trajectory]:
-    """The runs of these spans and of log records about them, at their end."""
-    watch = Watch(config)
+def rebuild(
+    config: Config, spans: Sequence[Span], logs: Sequence[LogRow] = (), *, lessons: Lessons | None = None
+) -> list[Trajectory]:
+    """The runs of these spans and of log records about them, at their end; compared with what `lessons` tell."""
+    watch = Watch(config, lessons=None if lessons is None else Learnt(lessons))
     watch.restore(Stored(spans, logs=logs))
     watch.finish()
     for trajectory in watch.trajectories():

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from trailhound.collector.alerting import Alerting
 from trailhound.collector.api.casework import Cases, Reviews
+from trailhound.collector.api.norms import Baselines
 from trailhound.collector.api.query import END_NS, ListQuery, Place
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.baselines import KnownBaselines
 from trailhound.collector.case_shelf import CaseShelf
 from trailhound.collector.deciding import Deciding
 from trailhound.collector.exposing import Exposed, expose
@@ -45,6 +47,7 @@ class Shown:
         deciding: Deciding,
         cases: CaseShelf,
         reviews: ReviewQueue,
+        baselines: KnownBaselines,
         receiver_metrics: Path,
     ) -> None:
         self._reading, self._watch, self._turn, self._pump, self._storing = reading, watch, turn, pump, storing
@@ -52,6 +55,7 @@ class Shown:
         self._deciding = deciding
         self.cases: Cases = cases
         self.reviews: Reviews = reviews
+        self.baselines: Baselines = baselines
         self._receiver_metrics = receiver_metrics
         self._scraping = threading.Lock()
 

@@ -16,6 +16,7 @@ from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, Position, save_cursor
 from trailhound.collector.kept_approvals import KeptApprovals
+from trailhound.collector.kept_lessons import KeptLessons
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Reached
 from trailhound.collector.rebuild import rebuild, stored_of
@@ -71,12 +72,14 @@ class Storing:
         parked: Ledger,
         others: Sequence[Durable],
         kept: KeptApprovals,
+        lessons: KeptLessons,
         tally: Tally,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
         self._config, self._open_store, self._judged, self._cursor = config, open_store, judged, cursor
         self._backlog, self._unsaved, self._closed, self._parked = backlog, unsaved, closed, parked
+        self._lessons = lessons
         self._kept, self._others, self._tally, self._metrics, self._clock = kept, others, tally, metrics, clock
         self._reader = JournalReader(config.data_dir / "journal")
         self._inserted_at: dict[int, float] = {}
@@ -177,7 +180,7 @@ class Storing:
         tenant, trajectory_id = key
         known = store.get_trajectory(trajectory_id, tenant)
         trace_ids = changed.lost[key] or (known.trace_ids if known is not None else [])
-        for trajectory in rebuild(self._config, *stored_of(store, tenant, trace_ids)):
+        for trajectory in rebuild(self._config, *stored_of(store, tenant, trace_ids), lessons=self._lessons):
             if trajectory.run.trajectory_id == trajectory_id:
                 changed.runs[key] = trajectory.run
                 changed.findings.update(((tenant, f.finding_id), f) for f in trajectory.findings)
@@ -194,6 +197,7 @@ class Storing:
         for other in self._others:
             other.durable()
         self._kept.write()
+        self._lessons.durable()
         self._moved_s = self._clock.monotonic_s()
         self._cursor = Cursor(reached.judged, stored, low_water, reached.advanced_ns)
         save_cursor(cursor_path(self._config), self._cursor)

@@ -96,4 +96,5 @@ def frozen(run: Run) -> Run:
     twin = copy.copy(run)
     twin.trace_ids, twin.agents, twin.dialects = list(run.trace_ids), list(run.agents), list(run.dialects)
     twin.totals = copy.copy(run.totals)
+    twin.baseline = twin.previous = None  # not stored, and tied to what is learnt
     return twin

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.idling import IdleTimes
+from trailhound.collector.assemble.lessons import Lessons
 from trailhound.collector.assemble.life import OPEN, Outlook, outlook
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
@@ -44,9 +45,10 @@ class Watch:
         recall: Recall | None = None,
         parked: Parked | None = None,
         kept: Kept | None = None,
+        lessons: Lessons | None = None,
     ) -> None:
         """`recall` brings back what left memory; with `parked`, runs that are not over may leave it too; `kept` keeps
-        what is known of approvals across restarts."""
+        what is known of approvals across restarts, `lessons` what was learnt from ended runs."""
         self.config = config
         self._recall, self._metrics, self._parked = recall, metrics, parked
         self.rules = RuleSet(config, metrics=metrics)
@@ -58,14 +60,14 @@ class Watch:
         )  # fmt: skip
         self.counts = self._intake.counts
         self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
-        self._background = Background(self.rules)
-        self._wider = WiderScopes(self.rules, self._earlier if recall is not None else None, self._forget_scope)
+        self.background = Background(self.rules, lessons)
         self._dirty: dict[Key, LiveRun] = {}
         self._told = Told()
+        self._wider = WiderScopes(self.rules, self._earlier if recall is not None else None, self._told.forget)
         self._broken: set[Key] = set()
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
-        held = Held(self.runs, self._dirty, self._places, self._wider, self._background, self._verdicts, self._told, self._intake.heard)  # fmt: skip
+        held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self._verdicts, self._told, self._intake.heard)  # fmt: skip
         self._leaving = Leaving(held, self._room, parked, config.runs.idle)
         self._owed_since: int | None = None
         self._now_ns = 0
@@ -101,15 +103,12 @@ class Watch:
             self._told.remember(key, finding)
         return [r for r in self._intake.assembled(stored, self.rules) if _key(r) not in self.runs], stored.first
 
-    def _forget_scope(self, key: Key) -> None:
-        self._told.forget(key)
-
     def scope_names(self, run: Run) -> list[str]:
         """The sessions, agents, users and tenants that a run is judged with."""
         return self._wider.names(run)
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
-        run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules, self._background.inform)
+        run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules, self.background.inform)
         run.first_segment, run.since_ns, run.touched_ns = self.segment, self._now_ns, self._now_ns
         self.runs[tenant, run_id] = run
         return run
@@ -125,7 +124,7 @@ class Watch:
     def _touch(self, changed: Iterable[LiveRun]) -> None:
         for run in changed:
             if run.run.status not in OPEN:
-                self._background.goes_on(run.run)
+                self.background.goes_on(run.run)
                 run.run.status, run.run.status_reason = "open", "late_span"
             run.longest_pause_ns = max(run.longest_pause_ns, self._now_ns - run.touched_ns)
             run.touched_ns = self._now_ns
@@ -178,7 +177,7 @@ class Watch:
         run.run.status, run.run.status_reason, run.late = status, reason, False
         if _key(run) not in self._broken:
             self._guard(run, run.close)
-            self._background.ended(run.run, run.judged())
+            self.background.ended(run.run, run.judged(), run.first_segment)
         self._dirty[_key(run)] = run
         self._leaving.closed(_key(run), now_ns)
         if status == "completed":
@@ -261,7 +260,7 @@ class Watch:
         self._dirty[_key(run)] = run
 
     def _revise(self) -> None:
-        for run in filter(None, map(self.runs.get, self._background.take_again())):  # an earlier run became known
+        for run in filter(None, map(self.runs.get, self.background.take_again())):  # an earlier run became known
             self._guard(run, partial(self._judge_again, run))
 
     def changes(self) -> Changes:
@@ -272,7 +271,7 @@ class Watch:
         for key, run in self._dirty.items():
             (changes.runs if run.has_steps else changes.joined).append(run)
             changes.findings += self._told.news(key, run.findings)
-        for scope_key, findings in [*self._wider.take_findings(), *self._background.take_findings()]:
+        for scope_key, findings in [*self._wider.take_findings(), *self.background.take_findings()]:
             changes.findings += self._told.news(scope_key, findings)
         changes.resting = self._leaving.take_resting()
         self._dirty.clear()
@@ -292,7 +291,7 @@ class Watch:
     def findings(self) -> list[Finding]:
         """Every finding in memory: of runs in order of start, then of sessions and agents."""
         own = [f for t in self.trajectories() for f in t.findings]
-        return own + self._wider.findings() + list(self._background.findings.values())
+        return own + self._wider.findings() + list(self.background.findings.values())
 
 
 def _key(run: LiveRun) -> Key:

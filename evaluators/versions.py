@@ -30,6 +30,8 @@ class Dearer(NamedTuple):
     high: float
     runs: int
     """Of the new version, when it was found."""
+    look: int = 0
+    """How many runs of the new version were looked at, with those whose value is unknown."""
 
 
 def dearer(old: Sequence[Values], new: Sequence[Values], over: float) -> list[Dearer]:
@@ -43,7 +45,7 @@ def dearer(old: Sequence[Values], new: Sequence[Values], over: float) -> list[De
             after = _logs(new[:look], metric)
             risen = _compare(metric, before, after, over) if len(after) >= LOOKS[0] else None
             if risen is not None:
-                found.append(risen)
+                found.append(risen._replace(look=look))
                 break
     return found
 

@@ -57,6 +57,16 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         silence_id=_STRING, rules=_NAMES, services=_NAMES, agents=_NAMES, tenants=_NAMES, since=_TIME, until=_TIME,
         reason=_STRING, source={"enum": ["configuration", "api"]},
     ),
+    "Baseline": _object(
+        baseline_id=_STRING, tenant=_STRING, service=_STRING, agent=_NULLABLE, task=_NULLABLE,
+        state={"enum": ["learning", "rolling", "frozen", "pinned"]}, runs=_COUNT, flagged=_COUNT, latest_at=_TIME,
+        pinned_at=_TIME, pinned_from=_TIME, reason=_NULLABLE,
+        metrics={
+            "type": "object",
+            "additionalProperties": {**_object(median=_NUMBER, spread=_NUMBER, runs=_COUNT), "type": ["object", "null"]},
+        },
+    ),
+    "NewPin": _object(reason={"type": "string", "maxLength": 500}),
     "Silences": _object(items={"type": "array", "items": {"$ref": "#/components/schemas/Silence"}}),
     "NewSilence": {
         **_object(rules=_NAMES, services=_NAMES, agents=_NAMES, tenants=_NAMES, since=_TIME, until=_TIME, reason=_STRING),

@@ -13,6 +13,7 @@ from trailhound.clock import Clock
 from trailhound.collector.api import view
 from trailhound.collector.api.asking import Asking, as_json
 from trailhound.collector.api.casework import CASE_FILTERS, REVIEW_FILTERS, Casework
+from trailhound.collector.api.norms import BASELINE_FILTERS, Norms
 from trailhound.collector.api.page import PAGE
 from trailhound.collector.api.problems import Problem
 from trailhound.collector.api.writing import body_of, check_origin
@@ -41,6 +42,7 @@ class Handlers(Asking):
     def __init__(self, shown: view.View, clock: Clock, workers: Executor) -> None:
         super().__init__(shown, clock, workers)
         self._casework = Casework(shown, clock, workers)
+        self._norms = Norms(shown, clock, workers)
 
     def table(self) -> list[Route]:
         v1 = "/api/v1"
@@ -64,6 +66,7 @@ class Handlers(Asking):
             Route(f"{v1}/silences", self.silences, "What is not told, now or later", answer="Silences"),
             Route(f"{v1}/silences", self.silence, "Silence what matches, for a time", answer="Silence", method="post", takes="NewSilence"),
             *self._casework_table(v1),
+            *self._norms_table(v1),
             Route(f"{v1}/silences/{{id}}", self.unsilence, "End a silence that was set", answer="Silences", method="delete"),
         ]  # fmt: skip
 
@@ -78,6 +81,15 @@ class Handlers(Asking):
             Route(f"{v1}/reviews/{{id}}", work.review, "One run's reviews and everything that was done about them", answer="Review"),
             Route(f"{v1}/reviews/{{id}}/take", work.take_review, "Take a run, so that no one else reads it now", answer="Review", method="post", takes="Taken"),
             Route(f"{v1}/reviews/{{id}}/judge", work.judge_review, "Put a reader's verdict on record", answer="Review", method="post", takes="Judgement"),
+        ]  # fmt: skip
+
+    def _norms_table(self, v1: str) -> list[Route]:
+        norms = self._norms
+        return [
+            Route(f"{v1}/baselines", norms.baselines, "What runs of each agent and task normally need, latest first", BASELINE_FILTERS, "Baseline"),
+            Route(f"{v1}/baselines/{{id}}", norms.baseline, "One baseline", answer="Baseline"),
+            Route(f"{v1}/baselines/{{id}}/pin", norms.pin, "Compare runs with what is normal now until it is unpinned", answer="Baseline", method="post", takes="NewPin"),
+            Route(f"{v1}/baselines/{{id}}/pin", norms.unpin, "Compare runs with the latest ones again", answer="Baseline", method="delete"),
         ]  # fmt: skip
 
     async def page(self, request: web.Request) -> web.Response:

@@ -11,6 +11,7 @@ from trailhound.collector.exposing import Exposed
 
 if TYPE_CHECKING:
     from trailhound.collector.api.casework import Cases, Reviews
+    from trailhound.collector.api.norms import Baselines
 
 Document = dict[str, Any]
 
@@ -29,6 +30,7 @@ class View(Protocol):
 
     cases: Cases
     reviews: Reviews
+    baselines: Baselines
 
     def not_ready(self) -> list[str]:
         """Why the monitor is not ready, one `part: reason` each; empty when it is."""

@@ -6,7 +6,8 @@ from functools import partial
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.earlier import AgentProfiles, SessionCalls, called, place_of
-from trailhound.collector.assemble.observed import Observation, Observed
+from trailhound.collector.assemble.lessons import KNOWN, Forgetful, Lessons, Subject
+from trailhound.collector.assemble.observed import Observation, Observed, Pin
 from trailhound.evaluators.baseline import measured
 from trailhound.evaluators.judge import RuleSet
 from trailhound.evaluators.profile import profiles_of
@@ -20,21 +21,20 @@ MAX_AGENTS = 2000
 MAX_FINDINGS = 1000
 """Findings about versions that `check` can show; all are told."""
 
-Subject = tuple[str, str, str, str]
-"""(tenant, service, agent, task): whose baseline it is."""
 RunKey = tuple[str, str]
 
 
 class Background:
     """Asked before a run is judged, told when one ends. A run is compared with those that ended before it."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: RuleSet, lessons: Lessons | None = None) -> None:
         settings = next((e.settings for e in rules.evaluators if isinstance(e, Regression)), None)
         self._settings: RegressionSettings | None = settings
         self._tools = rules.tools
         names = {evaluator.rule for evaluator in rules.evaluators}
-        self._calls = SessionCalls() if "false-claim" in names else None
-        self._profiles = AgentProfiles() if "drift" in names else None
+        self._lessons: Lessons = Forgetful() if lessons is None else lessons
+        self._calls = SessionCalls(self._lessons.calls) if "false-claim" in names else None
+        self._profiles = AgentProfiles(self._lessons.changes) if "drift" in names else None
         self.observed: dict[Subject, Observed] = {}
         self._ended: dict[Subject, dict[RunKey, Run]] = {}
         """Runs in memory that have ended."""
@@ -51,32 +51,45 @@ class Background:
             run.previous = partial(self._profiles.before, run)
         if self._settings is None:
             return
-        observed = self.observed.get(subject_of(run))
-        if observed is None:
-            run.baseline = None
-            return
+        subject = subject_of(run)
+        observed = self.observed_of(subject)
         if run.trajectory_id in observed and run.status in ("open", "waiting"):
             observed.remove(run.trajectory_id)  # learnt from in an earlier life; it goes on
+            self._lessons.learn(subject, *observed.take_news(), KNOWN)
         run.baseline = observed.baseline((run.ended_ns, run.trajectory_id))
 
-    def ended(self, run: Run, steps: list[Step]) -> None:
-        """Learn from a run that has ended and was judged; `steps` are those that rules see, in order."""
+    def ended(self, run: Run, steps: list[Step], segment: int = 0) -> None:
+        """Learn from a run that has ended and was judged; `steps` are those that rules see, in order, and `segment` is
+        the first one of the journal that it needs."""
         subject = subject_of(run)
         self._ended.setdefault(subject, {})[_key(run)] = run
         if self._calls is not None:
-            later = self._calls.put(run, called(steps, self._tools))
+            names = called(steps, self._tools)
+            later = self._calls.put(run, names)
+            if run.session_id is not None:
+                session = (run.tenant, run.session_id)
+                self._lessons.called(session, run.trajectory_id, place_of(run), names, segment)
             self._again.update(((run.tenant, run_id), None) for run_id in later)
         if self._profiles is not None:
-            changes = self._profiles.put(run, profiles_of(steps, run.agent))
-            if any(self._profiles.followed(key, place) for key, place, _ in changes):
-                self._judge_later(subject, place_of(run))
+            self._compare_agents(self._profiles, run, steps, segment)
         if self._settings is not None and run.status == "completed":
-            self._observe(run, subject)
+            self._observe(run, subject, segment)
 
-    def _observe(self, run: Run, subject: Subject) -> None:
-        observed = self._observed(subject)
+    def _compare_agents(self, profiles: AgentProfiles, run: Run, steps: list[Step], segment: int) -> None:
+        place = place_of(run)
+        changes = profiles.put(run, profiles_of(steps, run.agent))
+        for key, profile in changes:
+            self._lessons.changed(key, run.trajectory_id, None if profile is None else (place, profile), segment)
+        if any(profiles.followed(key, place) for key, _ in changes):
+            self._judge_later(subject_of(run), place)
+
+    def _observe(self, run: Run, subject: Subject, segment: int) -> None:
+        observed = self.observed_of(subject)
         place = place_of(run)
         index = observed.put(Observation(place, run.service_version or "", measured(run)))
+        changed, gone = observed.take_news()
+        self._lessons.learn(subject, [each for each in changed if each.place != place], gone, KNOWN)
+        self._lessons.learn(subject, [observed.runs[index]], (), segment)
         if index < len(observed.runs) - 1:
             self._judge_later(subject, place)
         self._compare_versions(run, observed, index)
@@ -103,13 +116,28 @@ class Background:
         news, self._news = self._news, {}
         return [((tenant, scope), [finding]) for tenant, scope, finding in news.values()]
 
-    def _observed(self, subject: Subject) -> Observed:
-        assert self._settings is not None
-        observed = self.observed.pop(subject, None) or Observed(self._settings)
+    def observed_of(self, subject: Subject) -> Observed:
+        """What is known of an agent and task. Only while the rule `regression` is on."""
+        observed = self.observed.pop(subject, None)
+        if observed is None:
+            observed = load(self._lessons, subject, self._settings)
         self.observed[subject] = observed  # last: the first is the longest unused
         if len(self.observed) > MAX_AGENTS:
             del self.observed[next(iter(self.observed))]
         return observed
+
+    def pin(self, subject: Subject, pin: Pin | None) -> None:
+        """Compare runs of `subject` that end from the pin's time on with it; None: with the latest runs again."""
+        observed = self.observed_of(subject)
+        since_ns = min(each.since_ns for each in (observed.pin, pin) if each is not None) if observed.pin or pin else 0
+        observed.set_pin(pin)
+        self._lessons.learn(subject, *observed.take_news(), KNOWN)
+        self._judge_later(subject, (since_ns, ""))
+
+    @property
+    def regression(self) -> RegressionSettings | None:
+        """The settings of the rule; None while it is off."""
+        return self._settings
 
     def _judge_later(self, subject: Subject, place: tuple[int, str]) -> None:
         later = (r for r in self._ended.get(subject, {}).values() if (r.ended_ns, r.trajectory_id) > place)
@@ -129,7 +157,7 @@ class Background:
         old = [o.values for o in observed.runs if o.version == before] if before else []
         found = dearer(old, [observed.runs[i].values for i in ours], self._settings.version_over)
         if found:
-            last = [observed.runs[i].place for i in ours[-5:]]
+            last = [observed.runs[i].place for i in ours[: max(each.look for each in found)][-5:]]
             finding = _finding(run, before, version, found, last)
             self._news[finding.finding_id] = (run.tenant, f"version:{finding.finding_id}", finding)
             self.findings.pop(finding.finding_id, None)
@@ -174,6 +202,16 @@ def _finding(run: Run, old: str, new: str, found: list[Dearer], runs: list[tuple
 def _details(each: Dearer) -> dict[str, object]:
     numbers = {name: round(getattr(each, name), 6) for name in ("old", "new", "ratio", "low", "high")}
     return {"metric": each.metric, **numbers, "runs": each.runs}
+
+
+def load(lessons: Lessons, subject: Subject, settings: RegressionSettings | None) -> Observed:
+    """What was kept of an agent and task; `settings` as they are by default while the rule is off."""
+    observed = Observed(settings or RegressionSettings.model_validate({}))
+    runs, pin = lessons.runs(subject)
+    observed.pin = pin
+    observed.load(runs)
+    observed.take_news()
+    return observed
 
 
 def subject_of(run: Run) -> Subject:

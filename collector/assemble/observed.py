@@ -46,6 +46,9 @@ class Observed:
         self._settings = settings
         self.runs: list[Observation] = []
         self.pin: Pin | None = None
+        self.changed: dict[str, Observation] = {}
+        self.gone: dict[str, None] = {}
+        """By run id: what is seen otherwise, and what was forgotten, since `take_news`."""
         self._places: list[Place] = []
         self._known: dict[str, Place] = {}
         self.versions: Counter[str] = Counter()
@@ -71,6 +74,8 @@ class Observed:
         self._places.insert(index, observation.place)
         self.runs.insert(index, observation)
         self._known[observation.place[1]] = observation.place
+        self.gone.pop(observation.place[1], None)
+        self.changed[observation.place[1]] = observation
         self.versions[observation.version] += 1
         self._learn_from(index)
         return index
@@ -84,6 +89,25 @@ class Observed:
         first = next((i for i, o in enumerate(together) if o.place[1] not in stored), len(together))
         self._learn_from(first, rebuilt=True)
 
+    def take_news(self) -> tuple[list[Observation], list[str]]:
+        """Runs that are new or are judged otherwise, and runs that are forgotten, since the last call."""
+        changed, self.changed = list(self.changed.values()), {}
+        gone, self.gone = list(self.gone), {}
+        return changed, gone
+
+    def fix(self) -> Pin:
+        """What is normal now, for the runs that end after those that are known."""
+        windows = self.baseline((self._places[-1][0] + 1, "")) if self._places else Baseline(self._windows)
+        return Pin(self._places[-1][0] + 1 if self._places else 0, tuple(map(windows.typical, range(len(METRICS)))))
+
+    def set_pin(self, pin: Pin | None) -> None:
+        """Compare with `pin` from its time on, or with none; runs after that are looked at anew."""
+        since = min(each.since_ns for each in (self.pin, pin) if each is not None) if self.pin or pin else 0
+        self.pin = pin
+        index = bisect_left(self._places, (since, ""))
+        if index < len(self.runs):
+            self._learn_from(index, rebuilt=True)
+
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._known
 
@@ -94,6 +118,8 @@ class Observed:
             return
         index = bisect_left(self._places, place)
         self.versions[self.runs[index].version] -= 1
+        self.changed.pop(run_id, None)
+        self.gone[run_id] = None
         del self._places[index], self.runs[index]
         self._learn_from(index, rebuilt=True)
 
@@ -103,9 +129,12 @@ class Observed:
             self._windows = self._windows_at(index)
         for i in range(index, len(self.runs)):
             run, s = self.runs[i], self._settings
+            before = (run.flagged, run.kept)
             baseline = self.pinned_at(run.place) or Baseline(self._windows)
             run.flagged = bool(excesses(run.values, baseline, s.over, s.spread, s.min_runs))
             run.kept = not run.flagged and not self._frozen(i)
+            if before != (run.flagged, run.kept):
+                self.changed[run.place[1]] = run
             if run.kept:
                 self._add(self._windows, run)
 
@@ -133,8 +162,9 @@ class Observed:
         if len(self.runs) <= 2 * window + LUMP:
             return
         kept = [run for run in self.runs[:-window] if run.kept][-window:]
-        self.runs = [*kept, *self.runs[-window:]]
+        known, self.runs = self._known, [*kept, *self.runs[-window:]]
         self._index()
+        self.gone |= dict.fromkeys(known.keys() - self._known.keys())
 
     def _index(self) -> None:
         self._places = [run.place for run in self.runs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import fields
 from typing import TypeVar
 
@@ -67,7 +67,7 @@ class MemoryStore:
             for run in runs:
                 known = self._runs.get((run.tenant, run.trajectory_id))
                 if known is None or at_ns >= known[0]:
-                    self._runs[run.tenant, run.trajectory_id] = (at_ns, deepcopy(run))
+                    self._runs[run.tenant, run.trajectory_id] = (at_ns, _stored(run))
 
     def put_findings(self, findings: Sequence[Finding], at_ns: int) -> None:
         with self._lock:
@@ -187,3 +187,10 @@ def _sum(parts: list[Totals]) -> Totals:
         if known:
             setattr(total, name, sum(known))
     return total
+
+
+def _stored(run: Run) -> Run:
+    """A copy of a run, without what it was compared with."""
+    bare = copy(run)
+    bare.baseline = bare.previous = None
+    return deepcopy(bare)

@@ -20,6 +20,7 @@ from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, JournalWriter
 from trailhound.collector.kept_approvals import KeptApprovals
+from trailhound.collector.kept_lessons import KeptLessons
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.reviews.book import Book
@@ -43,7 +44,11 @@ def monitor(config: Config) -> tuple[Pump, Storing]:
     clock, metrics, cursor, store = SystemClock(), Metrics(), Cursor(), MemoryStore()
     backlog, unsaved, closed, tally = Backlog(), Unsaved(), ClosedTraces(config.data_dir, 0), Tally(metrics)
     kept = KeptApprovals(config.data_dir, config.approvals.keep, 0)
-    watch, station = Watch(config, metrics=metrics, kept=kept), Station(config, metrics, ["loop"], clock)
+    lessons = KeptLessons(config.data_dir / "baselines.db", 0)
+    watch, station = (
+        Watch(config, metrics=metrics, kept=kept, lessons=lessons),
+        Station(config, metrics, ["loop"], clock),
+    )
     sampler = Sampler(config.review, Book(config.data_dir / "reviews.db"))
     pump = Pump(
         JournalReader(config.data_dir / "journal"), watch, Turn(), cursor,
@@ -53,7 +58,7 @@ def monitor(config: Config) -> tuple[Pump, Storing]:
     storing = Storing(
         config, lambda: store, pump, cursor,
         backlog=backlog, unsaved=unsaved, closed=closed, parked=Ledger(config.data_dir, 0), kept=kept,
-        others=(station, sampler), tally=tally, metrics=metrics, clock=clock,
+        lessons=lessons, others=(station, sampler), tally=tally, metrics=metrics, clock=clock,
     )  # fmt: skip
     return pump, storing
 

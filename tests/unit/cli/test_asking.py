@@ -34,6 +34,12 @@ SILENCE: dict[str, Any] = {
     "silence_id": "5" * 16, "rules": ["loop"], "services": ["*"], "agents": ["*"], "tenants": ["*"], "since": None,
     "until": RUN["started_at"], "reason": "migration", "source": "api",
 }  # fmt: skip
+BASELINE: dict[str, Any] = {
+    "baseline_id": "b" * 32, "tenant": "default", "service": "shop", "agent": "desk", "task": None, "state": "pinned",
+    "runs": 40, "flagged": 2, "latest_at": RUN["started_at"], "pinned_at": RUN["started_at"],
+    "pinned_from": RUN["started_at"], "reason": "release 4",
+    "metrics": {"turns": {"median": 3.0, "spread": 0.1, "runs": 38}, "tokens": None},
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -49,6 +55,8 @@ def seeded(daemon: Any) -> Any:
         "/api/v1/alerts": [ALERT],
         f"/api/v1/alerts/{ALERT['alert_id']}": ALERT,
         "/api/v1/silences": {"items": [SILENCE]},
+        "/api/v1/baselines": [BASELINE],
+        f"/api/v1/baselines/{BASELINE['baseline_id']}": BASELINE,
     }
     return daemon
 
@@ -75,6 +83,11 @@ def seeded(daemon: Any) -> Any:
         (["alerts", "list"], [ALERT["alert_id"], "critical", "loop", "desk", "1 alert, 1 standing"]),
         (["alerts", "show", ALERT["alert_id"]], ["CRITICAL loop (firing)  3 findings", f"trajectories show {RUN_ID}"]),
         (["alerts", "silences"], [SILENCE["silence_id"], "loop", "1 silence"]),
+        (["baseline", "list"], [BASELINE["baseline_id"], "pinned", "desk", "40", "1 baseline"]),
+        (
+            ["baseline", "show", BASELINE["baseline_id"]],
+            ["40 runs known, 2 out of the ordinary", "release 4", "median 3 in 38 runs", "unknown"],
+        ),
     ],
 )
 def test_text(words: list[str], said: list[str], trailhound: Any, seeded: Any) -> None:
@@ -98,6 +111,8 @@ def test_text(words: list[str], said: list[str], trailhound: Any, seeded: Any) -
         (["alerts", "list"], "items", 1),
         (["alerts", "show", ALERT["alert_id"]], "examples", 1),
         (["alerts", "silences"], "items", 1),
+        (["baseline", "list"], "items", 1),
+        (["baseline", "show", BASELINE["baseline_id"]], "metrics", 2),
     ],
 )
 def test_json(words: list[str], key: str, number: int, trailhound: Any, seeded: Any) -> None:

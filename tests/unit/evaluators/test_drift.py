@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from trailhound.collector.assemble.earlier import AgentProfiles, SessionCalls
+from trailhound.collector.assemble.lessons import Forgetful
 from trailhound.evaluators.profile import Profile, profiles_of
 from trailhound.model import Finding, Model
 from trailhound.testing import START_NS, judge, llm_step, run_header
@@ -73,21 +74,21 @@ class TestEarlier:
     def test_the_run_before_counts_whatever_comes_first(self) -> None:
         orders = ([1, 2, 3], [3, 1, 2], [2, 3, 1])
         for order in orders:
-            profiles = AgentProfiles()
+            profiles = AgentProfiles(Forgetful().changes)
             for number in order:
                 profiles.put(run(number), {"support": profile(model=f"m{number}")})
             assert profiles.before(run(3), "support") == profile(model="m2")
             assert profiles.before(run(1), "support") is None
 
     def test_a_run_that_goes_on_is_not_its_own_past(self) -> None:
-        profiles = AgentProfiles()
+        profiles = AgentProfiles(Forgetful().changes)
         profiles.put(run(1), {"support": profile()})
         assert profiles.before(run_header(trajectory_id="run1", ended_ns=START_NS + 9), "support") is None
 
     def test_calls_of_a_session(self) -> None:
-        calls = SessionCalls()
-        assert calls.put(run(5, session_id="s"), ["ship"]) == []
-        assert calls.put(run(2, session_id="s"), ["refund"]) == ["run5"]
+        calls = SessionCalls(Forgetful().calls)
+        assert calls.put(run(5, session_id="s"), frozenset({"ship"})) == []
+        assert calls.put(run(2, session_id="s"), frozenset({"refund"})) == ["run5"]
         assert calls.before(run(3, session_id="s")) == {"refund"}
         assert calls.before(run(9, session_id="s")) == {"refund", "ship"}
         assert calls.before(run(9, session_id="t")) == frozenset()

@@ -17,6 +17,7 @@ from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.exchange import Stored
 from trailhound.collector.journal import JournalReader, JournalWriter, load_cursor
 from trailhound.collector.kept_approvals import KeptApprovals
+from trailhound.collector.kept_lessons import KeptLessons
 from trailhound.collector.ledger import Ledger
 from trailhound.collector.pump import Pump
 from trailhound.collector.recall import Recall
@@ -50,7 +51,10 @@ class Life:
         self.recall = Recall(self.closed, lambda: world.store, lambda: self.pump.pending_segments())
         self.parked = Ledger(config.data_dir, cursor.low_water)
         self.kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
-        self.watch = Watch(config, metrics=self.metrics, recall=self.recall, parked=self.parked, kept=self.kept)
+        self.lessons = KeptLessons(config.data_dir / "baselines.db", cursor.low_water)
+        self.watch = Watch(
+            config, metrics=self.metrics, recall=self.recall, parked=self.parked, kept=self.kept, lessons=self.lessons
+        )
         self.listener = Station(config, self.metrics, ["loop"], clock)
         self.book = Book(config.data_dir / "reviews.db")
         self.sampler = Sampler(config.review, self.book)
@@ -62,7 +66,7 @@ class Life:
         )  # fmt: skip
         self.storing = Storing(
             config, lambda: world.store, self.pump, cursor, backlog=self.backlog, unsaved=self.unsaved,
-            closed=self.closed, parked=self.parked, kept=self.kept, others=(self.listener, self.sampler),
+            closed=self.closed, parked=self.parked, kept=self.kept, lessons=self.lessons, others=(self.listener, self.sampler),
             tally=self.tally, metrics=self.metrics, clock=clock,
         )  # fmt: skip
 
@@ -78,6 +82,7 @@ class Life:
     def end(self) -> None:
         """The process dies: its files are let go."""
         self.listener.stop()
+        self.lessons.close()
         self.book.close()
 
     def value(self, name: str, **labels: str) -> float | None:

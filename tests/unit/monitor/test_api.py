@@ -15,14 +15,20 @@ import pytest
 from trailhound.client import Client
 from trailhound.clock import ManualClock
 from trailhound.collector.api.casework import Cases, Reviews
+from trailhound.collector.api.norms import Baselines
 from trailhound.collector.api.query import END_NS, ListQuery, Place
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.assemble.observed import Observation
+from trailhound.collector.baselines import KnownBaselines
 from trailhound.collector.case_shelf import CaseShelf, HeldRuns
 from trailhound.collector.exposing import Exposed
+from trailhound.collector.kept_lessons import KeptLessons
 from trailhound.collector.reviews.book import Book
 from trailhound.collector.reviews.queue import ReviewQueue
-from trailhound.config import Api
+from trailhound.collector.turn import Turn
+from trailhound.collector.watch import Watch
+from trailhound.config import Api, Config
 from trailhound.errors import Invalid, Retryable
 from trailhound.review_settings import Review
 
@@ -38,6 +44,9 @@ class PlainView:
         self.fault: Exception | None = None
         nowhere = Path("nowhere")
         self.reviews: Reviews = ReviewQueue(Review(), Book(nowhere / "reviews.db"), self.trajectory, ManualClock())
+        config = Config.model_validate({"data_dir": nowhere})
+        lessons = KeptLessons(nowhere / "baselines.db", 0)
+        self.baselines: Baselines = KnownBaselines(Watch(config, lessons=lessons), Turn(), lessons, ManualClock())
         held = HeldRuns(self.trajectory, self._answer, self.reviews.one)
         self.cases: Cases = CaseShelf(nowhere, nowhere, held, [], ManualClock())
 
@@ -328,3 +337,30 @@ def test_where_others_may_reach_it_addresses_pass_and_names_do_not(host: str, st
         assert ask(server.start(), "/healthz", host=host)[0] == status
     finally:
         server.stop()
+
+
+def test_a_baseline_is_pinned_as_json_from_our_own_pages_only(served: Served, tmp_path: Path) -> None:
+    view, address = served
+    lessons = KeptLessons(tmp_path / "baselines.db", 9)
+    for number in range(20):
+        run = Observation((number, f"r{number}"), "", (3.0, 900.0, None, 4.0, 0.0))
+        lessons.learn(("default", "shop", "desk", ""), [run], [], 0)
+    watch = Watch(Config.model_validate({"data_dir": tmp_path}), lessons=lessons)
+    view.baselines = KnownBaselines(watch, Turn(), lessons, ManualClock())
+    (item,) = ask(address, "/api/v1/baselines?agent=desk")[2]["items"]
+    one = f"/api/v1/baselines/{item['baseline_id']}"
+    assert ask(address, one)[2] == item
+    for status, body, headers in (
+        (415, b"{}", {"Content-Type": "text/plain"}),
+        (403, b"{}", JSON | {"Origin": "http://evil.example"}),
+        (400, b'{"why": 1}', JSON),
+    ):
+        assert ask(address, f"{one}/pin", method="POST", body=body, headers=headers)[0] == status
+    evil = {"Origin": "http://evil.example"}
+    status, _, pinned = ask(address, f"{one}/pin", method="POST", body=b"{}", headers=JSON)
+    assert (status, pinned["state"]) == (201, "pinned")
+    assert ask(address, f"{one}/pin", method="DELETE", headers=evil)[0] == 403
+    assert ask(address, one)[2] == pinned
+    assert ask(address, f"{one}/pin", method="DELETE")[2] == item
+    assert ask(address, "/api/v1/baselines/none/pin", method="DELETE")[0] == 404
+    lessons.close()
