@@ -203,3 +203,17 @@ def test_usage_of_a_smolagents_step_is_a_rollup() -> None:
         scope="openinference.instrumentation.smolagents",
     )
     assert (step.kind, step.container) == ("agent", True)
+
+
+@pytest.mark.parametrize(("answer", "decision"), [(True, "approved"), (False, "denied")])
+def test_mastra_tells_of_a_decision_by_what_a_run_was_resumed_with(answer: bool, decision: str) -> None:
+    resumed = {"approved": answer, "toolName": "refund", "toolCallId": "c1"}
+    step = step_of({"mastra.span.type": "agent_run", "mastra.agent_run.input": json.dumps(resumed)})
+    [told] = step.approvals
+    assert (told.decision, told.tool, told.call_id, told.actor) == (decision, "refund", "c1", "human")
+    assert told.decided_ns == step.start_ns
+
+
+def test_mastra_input_that_is_no_resumption_tells_of_no_decision() -> None:
+    said = json.dumps([{"role": "user", "content": 'is it "approved"?'}])
+    assert step_of({"mastra.span.type": "agent_run", "mastra.agent_run.input": said}).approvals == ()
