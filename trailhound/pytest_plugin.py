@@ -5,6 +5,7 @@ Loaded by every pytest in the environment, so it imports nothing heavy until a t
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -13,6 +14,18 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trailhound", "trials of a Trailhound test set")
     group.addoption("--testset", action="append", default=[], metavar="PATH", help="Case file or folder of cases.")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Take the names of the other options only where a test set is asked for: a team's own conftest may have them."""
+    worker = "PYTEST_XDIST_WORKER" in os.environ
+    if worker or any(word in ("-h", "--help") or word.partition("=")[0] == "--testset" for word in args):
+        _add_options(parser)
+
+
+def _add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("trailhound")
     group.addoption("--trials", type=int, default=1, metavar="K", help="Trials of each case; 1 without it.")
     group.addoption("--core", action="store_true", help="Only the cases of the core set.")
     group.addoption("--all-cases", action="store_true", help="Run the full set even when the core set fails.")

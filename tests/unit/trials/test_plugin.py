@@ -196,3 +196,15 @@ def test_an_exported_pytest_file_runs_by_itself(team: Team) -> None:
     done = subprocess.run(command, cwd=team.path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "lookup_order was called 5 times" in done.stdout
+
+
+def test_a_team_may_have_options_of_the_same_names(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n    parser.addoption('--trials', default='9')\n"
+    )
+    (tmp_path / "test_own.py").write_text(
+        "def test_own(request):\n    assert request.config.getoption('trials') == '9'\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
