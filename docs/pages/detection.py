@@ -9,6 +9,7 @@ from pages import NOTE
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the corpus is part of the tests, which are no installed package
 
+from tests.corpus import answers
 from tests.corpus.generate import HELD_BACK, generate
 from tests.corpus.score import score, table
 
@@ -23,6 +24,16 @@ Measured on a labelled corpus: {len(cases)} trajectories that a seeded generator
 {table(score(cases))}
 
 `make bench-detection` prints these figures, and a test holds each at 0.98 or more. How the corpus is made stands in `tests/corpus/README.md`.
+
+## Rules that read sentences
+
+`false-claim` and `injection` know patterns of words, so what counts is how they do with sentences that nobody had in mind. These were written after the rules were mended for the last time (`tests/corpus/unseen.py`), and no rule was mended with them:
+
+| rule | precision | recall | sentences |
+| --- | --- | --- | --- |
+{answers.table(*answers.UNSEEN)}
+
+With the sentences that the rules were mended with, precision and recall are held at 0.98 or more. The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part. Add your own: `tools[].claims`, `rules.injection.patterns`.
 
 ## What the figures do not say
 

@@ -19,6 +19,8 @@ def main() -> None:
         print(answers.table(seed, half))
         if "-v" in sys.argv:
             _explain(scores)
+    print("answers and outputs that no rule was mended with")
+    print(answers.table(*answers.UNSEEN))
     beyond = hard(*HELD_BACK)
     told = sum(set(case.labels) <= set(judged(case)[0]) for case in beyond)
     print(f"loops beyond the rules (in no figure above): {told} of {len(beyond)} told")
