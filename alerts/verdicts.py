@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -135,6 +136,9 @@ def _exporter(settings: Verdicts) -> Any:
     """The SDK's OTLP exporter for the endpoint, over HTTP or gRPC."""
     if settings.endpoint is None:
         raise Invalid("verdicts.endpoint: names no endpoint", reason="config")
+    if re.match(r"https?://[^/]", settings.endpoint) is None:
+        said = settings.endpoint[:200]
+        raise Invalid(f"verdicts.endpoint: {said!r} is no http:// or https:// address", reason="config")
     headers = {name.lower(): reveal(value) for name, value in settings.headers.items()}
     try:
         if settings.protocol == "grpc":

@@ -101,7 +101,7 @@ def _read(path: Path) -> Iterator[Filed]:
     for line in path.read_bytes().splitlines():
         try:
             yield _filed(orjson.loads(line))
-        except (orjson.JSONDecodeError, TypeError, KeyError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):  # whatever is no record that was written here
             log.warning("%s: a line that cannot be read is passed over", path)
 
 
@@ -110,9 +110,9 @@ def _filed(document: dict[str, Any]) -> Filed:
     return Filed(
         tuple(document["key"]),
         tuple((tenant, name) for tenant, name in document.get("places", ())),
-        document.get("received_ns", 0),
+        int(document.get("received_ns", 0)),
         tuple(Approval(**decision) for decision in document.get("decisions", ())),
         None if call is None else Call(**call | {"key": tuple(call["key"])}),
         document.get("verdict", ""),
-        document.get("segment", 0),
+        int(document.get("segment", 0)),
     )

@@ -54,7 +54,7 @@ def _installed() -> tuple[tuple[str, tuple[EvaluatorType, ...]], ...]:
         place = f"entry point {point.name} ({point.value})"
         try:
             loaded = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Invalid(f"{place}: cannot be loaded: {_said(error)}", reason="config") from error
         found.append((place, _rules_of(loaded) if isinstance(loaded, ModuleType) else _rules_of_one(loaded, place)))
     return tuple(found)
@@ -85,7 +85,7 @@ def _module(path: Path, changed_ns: int) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends itself must not end Trailhound without a word
         del sys.modules[name]
         raise Invalid(f"{path}: cannot be loaded: {_said(error)}", reason="config") from error
     return module
@@ -96,5 +96,5 @@ def _rules_of(module: ModuleType) -> tuple[EvaluatorType, ...]:
     return tuple(c for c in vars(module).values() if is_rule(c) and c.__module__ == module.__name__)
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

@@ -17,7 +17,7 @@ from trailhound.errors import Invalid
 
 log = logging.getLogger(__name__)
 
-STOP_S = 8.0
+STOP_S = 7.0
 """A child that is still stopping after this time is ended hard: the outward promise is 10 s (ARCHITECTURE section 6)."""
 
 

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 READY_S = 60.0
 """A child that has not said it is ready by then never will (an import from a cold disk can take many seconds)."""
-STOP_S = 9.0
+STOP_S = 8.0
 """Children still running then are killed: the daemon ends within 10 s of SIGTERM."""
 
 

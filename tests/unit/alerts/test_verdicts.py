@@ -165,3 +165,9 @@ def test_our_own_receiver_makes_no_run_of_them(sink: Sink) -> None:
 def test_a_missing_secret_is_named() -> None:
     with pytest.raises(Invalid, match="NOT_SET_ANYWHERE"):
         VerdictEvents(Verdicts.model_validate({"endpoint": "http://127.0.0.1:9/v1/logs", "headers": {"a": "env:NOT_SET_ANYWHERE"}}), Metrics())  # fmt: skip
+
+
+@pytest.mark.parametrize("endpoint", ["ftp://collector", "127.0.0.1:4318", "http://", ""])
+def test_an_endpoint_that_is_no_address_is_named(endpoint: str) -> None:
+    with pytest.raises(Invalid, match=r"verdicts\.endpoint"):
+        VerdictEvents(Verdicts(endpoint=endpoint), Metrics())

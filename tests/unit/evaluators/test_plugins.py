@@ -131,6 +131,7 @@ def test_one_slow_step_is_forgiven(folder: Path) -> None:
     ("text", "says"),
     [
         ("import nothing_of_this_name", "cannot be loaded: ModuleNotFoundError"),
+        ("raise SystemExit(3)", "cannot be loaded: SystemExit: 3"),
         (RULE.replace('"mine"', '"loop"').replace("BODY", "pass"), "the rule id `loop` is taken by Trailhound"),
         (RULE.replace('"mine"', '"My Rule"').replace("BODY", "pass"), "is no rule id"),
         (RULE.replace('    """Speaks at every call."""\n', "").replace("BODY", "pass"), "needs `reads`"),

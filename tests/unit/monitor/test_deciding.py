@@ -106,3 +106,9 @@ def test_files_older_than_decisions_are_good_for_go(tmp_path: Path) -> None:
     kept(tmp_path, filed(at_ns=NOW))
     kept(tmp_path, filed("b", at_ns=NOW + 3 * DAY_NS))
     assert [f.key[2] for f in KeptApprovals(tmp_path, 3600, 5).load()] == ["b"]
+
+
+@pytest.mark.parametrize("line", [b"null", b"3", b"[1,2", b'{"a": 1}', b'{"key": ["a"], "call": 3}', b'{"key": ["a"], "segment": "x"}', b"\xff"])  # fmt: skip
+def test_a_line_of_kept_decisions_that_is_none_is_passed_over(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "approvals-000001.jsonl").write_bytes(line + b"\n")
+    assert KeptApprovals(tmp_path, 3600, 1).load() == []
