@@ -22,7 +22,7 @@ def imported(name: str) -> bool:
     """False when a module needs a package that an extra brings and that is not here; any other error is one."""
     try:
         importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except ImportError as error:  # of a namespace package, a part that is not there is no module that is not found
         wanted = (error.name or "").replace(".", "_")
         if any(package == wanted or package.startswith(wanted + "_") for package in optional()):
             return False
