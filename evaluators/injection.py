@@ -54,17 +54,6 @@ def _options() -> Any:
     return options
 
 
-_HINT = re2.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass) |you are (?:now|no longer) |from now on|<\|(?:im_start|system|start_header|endoftext|eot_id)|\[/?INST\]|<</?SYS>>"
-    r"|instructions?(?: for[\w ]{0,20})?\s*:|override\s*[:!]|(?:not|n['’]t|never|without) (?:tell|inform|notify|alert|mention|reveal|let)"
-    r"|\b(?:ai|a\.i\.|assistant|agent|llm|chatbot|language model|gpt|claude|gemini|copilot)s?\b|prompt|system message|hidden instr|initial instr"
-    r"|conversation|chat history|credential|password|api[ _-]?key|secret|token|(?:customer|personal|private) data|cookie"
-    r"|忽略|无视|忘记|忘掉|不要|切勿|不得|别|你现在|人工智能|助手|模型|输出|显示|泄露|说出|发送|[\x{E0020}-\x{E007E}]",
-    _options(),
-)
-"""A word that any of them holds. A small automaton: most results hold none, and the large ones are not even asked."""
-
-
 class InjectionSettings(RuleSettings):
     severity: Severity = Field("info", description="of its findings: patterns find words, not intentions")
     patterns: list[str] = Field([], description="further patterns (RE2) of instructions aimed at the agent")
@@ -106,7 +95,9 @@ class Injection(Evaluator[InjectionSettings, Seen]):
         if len(text) < SHORT:
             return
         text = text[:MAX_LOOKED]
-        for kind, pattern in _each() if _HINT.search(text) is not None else ():
+        if not text.isascii():
+            text = text.encode("utf-8", "replace").decode()  # RE2 reads UTF-8, which has no lone surrogates
+        for kind, pattern in _matching(text):
             match = pattern.search(text)
             if match is not None:
                 self._report(state, step, kind, match.group())
@@ -149,6 +140,16 @@ def escaped(text: str) -> str:
     return "".join(f"\\u{ord(c):04x}" if c in "<>&`*_[]()|" else c for c in plain)
 
 
+def _matching(text: str) -> list[tuple[str, Any]]:
+    """The kinds that a text holds, found in one pass over it: nearly always none. Patterns are asked for the excerpt."""
+    together, each = _compiled()
+    return [each[number] for number in together.Match(text) or ()]
+
+
 @functools.cache
-def _each() -> tuple[tuple[str, Any], ...]:
-    return tuple((kind, re2.compile(pattern, _options())) for kind, pattern in KINDS.items())
+def _compiled() -> tuple[Any, list[tuple[str, Any]]]:
+    together = re2.Set.SearchSet(_options())
+    for pattern in KINDS.values():
+        together.Add(pattern)
+    together.Compile()
+    return together, [(kind, re2.compile(pattern, _options())) for kind, pattern in KINDS.items()]
