@@ -27,8 +27,9 @@ class Told:
         news = [f for f in now.values() if self._findings.get(f.finding_id) != f]
         for gone in before - now.keys():
             old = self._findings.pop(gone)
-            if old.state != "resolved":
-                news.append(replace(old, state="resolved"))
+            # one that is remembered as resolved is told again: what came back from the store may be older than what was
+            # told since and is not stored yet, and then the last word on it would be that it stands
+            news.append(replace(old, state="resolved"))
         self._findings.update(now)
         self._of[key] = set(now)
         return news
