@@ -88,6 +88,7 @@ class Shown:
         for state in ("open", "waiting"):
             self._metrics.set("trailhound_open_trajectories", states[state], state=state)
         self._metrics.set("trailhound_open_trajectories", self._watch.parked, state="parked")
+        self._metrics.set("trailhound_approvals_dropped", self._watch.verdicts.index.dropped)
         self._metrics.set("trailhound_lag_seconds", self._pump.behind_ns / 1e9)
         self._metrics.set("trailhound_pending_blocks", self._pump.pending_segments())
         self._tally.measure(self._pump.pending_spans())

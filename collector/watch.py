@@ -59,7 +59,7 @@ class Watch:
             touch=self._touch, decide=self._decide, renew=self._renew, bring_back=self.restore,
         )  # fmt: skip
         self.counts = self._intake.counts
-        self._verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
+        self.verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
         self.background = Background(self.rules, lessons)
         self._dirty: dict[Key, LiveRun] = {}
         self._told = Told()
@@ -67,7 +67,7 @@ class Watch:
         self._broken: set[Key] = set()
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
-        held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self._verdicts, self._told, self._intake.heard)  # fmt: skip
+        held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self._told, self._intake.heard)  # fmt: skip
         self._leaving = Leaving(held, self._room, parked, config.runs.idle)
         self._owed_since: int | None = None
         self._now_ns = 0
@@ -78,7 +78,7 @@ class Watch:
 
     def feed(self, record: Record, segment: int = 0) -> Fed:
         """Take one acknowledged request; `segment` is the journal segment it came from."""
-        self.segment = self._verdicts.segment = segment
+        self.segment = self.verdicts.segment = segment
         self._now_ns = max(self._now_ns, record.received_ns)
         return self._intake.feed(record)
 
@@ -119,7 +119,7 @@ class Watch:
         self._leaving.touched(key, run)
 
     def _decide(self, decided: Step) -> None:
-        self._verdicts.hear(decided)
+        self.verdicts.hear(decided)
 
     def _touch(self, changed: Iterable[LiveRun]) -> None:
         for run in changed:
@@ -136,7 +136,7 @@ class Watch:
         """Close every run whose time is up at `now_ns`, and let go of those that need not be in memory."""
         self._now_ns = max(self._now_ns, now_ns)
         self._settle_all()
-        self._verdicts.advance(now_ns)
+        self.verdicts.advance(now_ns)
         self._make_room()
         for key in self._due.due(now_ns):
             run = self.runs.get(key)
@@ -192,7 +192,7 @@ class Watch:
     def finish(self) -> None:
         """The input has ended: idle time has passed for every run. One that waits for a person still waits."""
         self._settle_all()
-        self._verdicts.end()
+        self.verdicts.end()
         for run in sorted(self.runs.values(), key=lambda each: (each.run.ended_ns, each.run.trajectory_id)):
             view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
@@ -216,16 +216,16 @@ class Watch:
                 self.runs.pop(_key(run), None)
                 self._wider.settle(run, run.take_news())
                 self._wider.forget(run)
-                self._verdicts.forget(run)
+                self.verdicts.forget(run)
                 run.empty()
             elif run.run.status in OPEN and _key(run) not in self._broken:
                 self._guard(run, partial(self._settle, run))
-        if self._verdicts.late:
+        if self.verdicts.late:
             self._reopen()
 
     def _reopen(self) -> None:
         """Evidence has come for calls whose runs have left memory: they are judged again."""
-        late, self._verdicts.late = self._verdicts.late, {}
+        late, self.verdicts.late = self.verdicts.late, {}
         for trace in late:
             self._intake.reopen(*trace)
         self._settle_all()
@@ -243,7 +243,7 @@ class Watch:
 
     def _settle(self, run: LiveRun) -> None:
         news = run.take_news()
-        self._verdicts.settle(run, news)
+        self.verdicts.settle(run, news)
         view = self._outlook(run)
         run.run.status, run.run.status_reason = view.status, view.reason
         run.settle()

@@ -62,6 +62,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_store_insert_seconds", "histogram", "Time of one insert into the store", (), SECONDS),
     Spec("trailhound_store_errors_total", "counter", "Failed store operations, by operation", ("operation",)),
     Spec("trailhound_open_trajectories", "gauge", "Runs that are not over, by state: `open` and `waiting` in memory, `parked` in the store", ("state",)),
+    Spec("trailhound_approvals_dropped", "gauge", "Decisions and high-risk calls let go of before `approvals.keep`, because there were too many; an approval among them is not seen"),
     Spec("trailhound_trajectories_closed_total", "counter", "Runs closed, by reason", ("reason",)),
     Spec("trailhound_spans_by_dialect_total", "counter", "Spans understood, by dialect", ("dialect",)),
     Spec("trailhound_unknown_attributes_total", "counter", "Attributes of a dialect's name space that no reader knows", ("dialect",)),

@@ -213,5 +213,5 @@ def test_no_tool_of_high_risk_costs_nothing() -> None:
     for record in (agent(), refund(), log(5, said(call_id="c1", session="s"))):
         judged.feed(record)
     judged.finish()
-    assert len(judged._verdicts.index) == 0
+    assert len(judged.verdicts.index) == 0
     assert outcome(judged) == []

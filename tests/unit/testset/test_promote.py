@@ -371,3 +371,16 @@ def test_a_loop_over_traces_that_are_one_run_stays_a_loop() -> None:
     assert [step.scope_id for step in case.trajectory().steps] == [""] * 5
     assert case.proof is not None
     assert case.proof.fails
+
+
+def test_a_claim_that_no_call_backs_is_demanded_and_judged() -> None:
+    say: dict[str, Any] = {"output": "I have refunded your order."}
+    claim = make_finding("false-claim", details={"claim": "refunded"})
+    looked = make_call(1, "lookup_order", {"order_id": "SO-1"}, {"status": "lost"})
+    case = case_of(make_run([turn(0), looked], [claim], **say))
+    assert case.contract.claims == "backed"
+    assert case.proof is not None
+    assert case.proof.fails
+    refunded = make_call(2, "issue_refund", {"order_id": "SO-1"}, {"ok": True})
+    assert judge(case.contract, make_run([turn(0), looked, refunded], None, **say)).passed
+    assert judge(case.contract, make_run([turn(0), looked], output="I could not refund your order.")).passed
