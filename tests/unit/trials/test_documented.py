@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "testset.md").read_text(encoding="utf-8")
 
 def test_every_option_of_the_plugin() -> None:
     plugin = (ROOT / "trailhound" / "pytest_plugin.py").read_text(encoding="utf-8")
-    options = re.findall(r'"(--[a-z-]+)"', plugin)
+    options = re.findall(r'addoption\(\s*"(--[a-z-]+)"', plugin)
     assert len(options) > 8
     assert [option for option in options if f"`{option}" not in PAGE] == []
 
