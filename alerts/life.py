@@ -1,15 +1,13 @@
-"""The life of an alert as pure functions: what a finding does to it, and what is to be told of it at a moment."""
+"""The first half of an alert's life as pure functions: what a finding does to it (the second half: `telling`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from trailhound.canonical import stable_id
 from trailhound.model import Alert, Finding, FindingState, Severity
 
-Transition = Literal["pending", "firing", "repeat", "resolved", "silent"]
 Outcome = Literal["new", "joined", "rose", "grew", "inhibited", "resolved", "pending", "stale", "known", "severity"]
 """What became of a finding: it began an alert, joined one, made one worse, goes on, adds to one that is critical
 already, is over, does not stand yet, was taken before, belongs to an alert that is over, is not severe enough."""
@@ -25,6 +23,7 @@ class Policy:
     wait_ns: int = 0
     repeat_ns: int = 4 * 3600 * 10**9
     resolve_after_ns: int = 900 * 10**9
+    calm_ns: int = 10 * 10**9
     severity: Severity = "warning"
 
 
@@ -59,6 +58,12 @@ class Incident:
     """When its severity was last told to be higher; 0 never."""
     quotes: tuple[str, ...] = ()
     """What the rule said of the first runs, where a channel asked for content."""
+    joined_ns: int = 0
+    """When the last finding joined."""
+    told_count: int = 0
+    """How many findings it had when it was last told; 0 never."""
+    summed_up: bool = False
+    """Whether a summary was told since it was told for the first time, or was last repeated."""
 
     @property
     def key(self) -> Key:
@@ -67,15 +72,6 @@ class Incident:
 
 Key = tuple[str, str, str | None, str]
 """(tenant, service, agent, rule): one problem for a person."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    transition: Transition
-    reason: str
-    """A closed word, the same in metric and log."""
-    ends: bool = False
-    """Whether the alert is over, told or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,68 +182,14 @@ def _joined(finding: Finding, incident: Incident, now_ns: int) -> Incident:
     if finding.summary and len(quotes) < EXAMPLES:
         quotes = (*quotes, finding.summary)
     return replace(
-        incident, alert=alert, standing=incident.standing + 1, last_ns=max(now_ns, incident.last_ns), quotes=quotes
+        incident,
+        alert=alert,
+        standing=incident.standing + 1,
+        last_ns=max(now_ns, incident.last_ns),
+        quotes=quotes,
+        joined_ns=max(now_ns, incident.joined_ns),
     )
 
 
 def _worst(one: Severity, other: Severity) -> Severity:
     return one if RANK[one] >= RANK[other] else other
-
-
-# ---------------------------------------------------------------- what is told
-
-
-def decide(incident: Incident, policy: Policy, now_ns: int, muted: Callable[[Alert], bool]) -> Decision:
-    """What is to be told of a standing alert now, and why. `muted` says whether a silence holds for it."""
-    over = _over(incident, policy, now_ns)
-    if over is not None:
-        return Decision("resolved" if incident.told else "silent", over, ends=True)
-    if now_ns - incident.alert.starts_ns < policy.wait_ns:
-        return Decision("pending", "wait")
-    due = _due(incident, policy, now_ns)
-    if due is None:
-        return Decision("silent", "told")
-    return Decision("silent", "silenced") if muted(incident.alert) else due
-
-
-def _over(incident: Incident, policy: Policy, now_ns: int) -> str | None:
-    if incident.standing <= 0:
-        return "findings_resolved"
-    return "quiet" if now_ns - incident.last_ns >= policy.resolve_after_ns else None
-
-
-def _due(incident: Incident, policy: Policy, now_ns: int) -> Decision | None:
-    if not incident.told:
-        return Decision("firing", "new")
-    if RANK[incident.alert.severity] > RANK[incident.told[-1]]:
-        return Decision("firing", "escalated")
-    return Decision("repeat", "interval") if now_ns - incident.told_ns >= policy.repeat_ns else None
-
-
-def apply(incident: Incident, decision: Decision, now_ns: int) -> Incident:
-    """The alert after `decision` was carried out."""
-    tellings = incident.tellings + tells(decision)
-    if decision.ends:
-        ended = replace(incident.alert, state="resolved", ends_ns=max(now_ns, incident.alert.starts_ns))
-        return replace(incident, alert=ended, tellings=tellings)
-    if decision.transition == "pending":
-        return incident
-    if incident.alert.state != "firing":
-        incident = replace(incident, alert=replace(incident.alert, state="firing"))
-    return _told(incident, decision, tellings, now_ns) if tells(decision) else incident
-
-
-def _told(incident: Incident, decision: Decision, tellings: int, now_ns: int) -> Incident:
-    severity = incident.alert.severity
-    return replace(
-        incident,
-        told=incident.told if severity in incident.told else (*incident.told, severity),
-        told_ns=now_ns,
-        tellings=tellings,
-        escalated_ns=now_ns if decision.reason == "escalated" else incident.escalated_ns,
-    )
-
-
-def tells(decision: Decision) -> bool:
-    """Whether anyone hears of it."""
-    return decision.transition in ("firing", "repeat", "resolved")

@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from trailhound.alerts.life import Decision, Incident
+from trailhound.alerts.life import Incident
+from trailhound.alerts.telling import Decision
 from trailhound.canonical import stable_id
 from trailhound.model import Alert, Finding, Severity
 
@@ -30,7 +31,7 @@ class Notice:
 
     notice_id: str
     transition: str
-    """firing, repeat, resolved, summary or stop."""
+    """firing, summary, repeat, resolved or stop; a summary without an alert is that of a budget."""
     reason: str
     at_ns: int
     alert: Alert | None = None
@@ -41,8 +42,10 @@ class Notice:
     """What the rule said of the first runs: text that a model wrote, empty unless the channel asked for it."""
     run: Run | None = None
     """Of a stop."""
+    joined: int = 0
+    """Findings that joined the alert since it was last told."""
     held: dict[str, int] = field(default_factory=dict)
-    """Of a summary: `rule severity` -> notices that were not sent."""
+    """Of the summary of a budget: `rule severity` -> notices that were not sent."""
 
     def dump(self) -> bytes:
         return orjson.dumps(self)
@@ -60,8 +63,10 @@ class Notice:
         return cls(**raw)
 
 
-def of_incident(incident: Incident, decision: Decision, now_ns: int, *, quotes: bool = False) -> Notice:
-    """The notice of a decision that was applied to `incident`."""
+def of_incident(
+    incident: Incident, decision: Decision, now_ns: int, *, joined: int = 0, quotes: bool = False
+) -> Notice:
+    """The notice of a decision that was applied to `incident`, which `joined` findings had joined since the last one."""
     alert = incident.alert
     return Notice(
         stable_id(alert.alert_id, decision.transition, str(incident.tellings)),
@@ -72,6 +77,7 @@ def of_incident(incident: Incident, decision: Decision, now_ns: int, *, quotes: 
         tuple(s for s in incident.told if s != alert.severity),
         incident.escalated_ns,
         incident.quotes if quotes else (),
+        joined=joined,
     )
 
 

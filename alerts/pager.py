@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from trailhound.alerts import allowance, life, notice
+from trailhound.alerts import allowance, notice, telling
 from trailhound.alerts.book import Book, Round
 from trailhound.alerts.channels.base import Channel
 from trailhound.alerts.intake import Fresh, Intake, brief
@@ -14,6 +14,7 @@ from trailhound.alerts.ledger import Ledger
 from trailhound.alerts.life import RANK, Incident, Policy
 from trailhound.alerts.notice import Notice
 from trailhound.alerts.silences import Named, Silence, silenced
+from trailhound.alerts.telling import Decision
 from trailhound.clock import Clock
 from trailhound.metrics import Metrics
 from trailhound.model import Finding
@@ -106,17 +107,21 @@ class Pager:
     # ------------------------------------------------------------ notices out
 
     def _decide(self, round_: Round, incident: Incident) -> None:
-        decision = life.decide(incident, self._policy, round_.now_ns, self._muted)
-        after = life.apply(incident, decision, round_.now_ns)
+        decision = telling.decide(incident, self._policy, round_.now_ns, self._muted)
+        after = telling.apply(incident, decision, round_.now_ns)
         if after == incident:
             return
         round_.put(after)
         self._decided[decision.transition, decision.reason] += 1
-        if life.tells(decision):
-            for channel in self._channels:
-                if self._hears(channel, after):
-                    quotes = channel.settings.include_content
-                    self._put_out(round_, channel, notice.of_incident(after, decision, round_.now_ns, quotes=quotes))
+        if telling.tells(decision):
+            self._tell(round_, after, decision, telling.joined(incident))
+
+    def _tell(self, round_: Round, after: Incident, decision: Decision, joined: int) -> None:
+        for channel in self._channels:
+            if self._hears(channel, after):
+                quotes = channel.settings.include_content
+                told = notice.of_incident(after, decision, round_.now_ns, joined=joined, quotes=quotes)
+                self._put_out(round_, channel, told)
 
     def _hears(self, channel: Channel, incident: Incident) -> bool:
         if channel.stops_runs or not channel.wants(incident.alert, incident.alert.severity):

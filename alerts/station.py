@@ -36,7 +36,11 @@ ERROR_WAIT_S = 1.0
 
 def policy_of(settings: Alerts) -> Policy:
     return Policy(
-        int(settings.wait * 1e9), int(settings.repeat * 1e9), int(settings.resolve_after * 1e9), settings.severity
+        int(settings.wait * 1e9),
+        int(settings.repeat * 1e9),
+        int(settings.resolve_after * 1e9),
+        int(settings.summary_after * 1e9),
+        settings.severity,
     )
 
 

@@ -40,7 +40,8 @@ def title(notice: Notice) -> str:
         return f"SUMMARY: {sum(notice.held.values())} notices were held back"
     alert = notice.alert
     word = {"repeat": "STILL FIRING", "stop": "STOP"}.get(notice.transition, notice.transition.upper())
-    return f"{word} {alert.severity}: {alert.rule} of {name(alert.agent)} in {name(alert.service)}"
+    more = f", {notice.joined} more findings" if notice.transition == "summary" else ""
+    return f"{word} {alert.severity}: {alert.rule} of {name(alert.agent)} in {name(alert.service)}{more}"
 
 
 class Pages:
@@ -80,6 +81,8 @@ def _about(notice: Notice, alert: Alert) -> list[str]:
     findings = f"{alert.count} finding{'s' if alert.count != 1 else ''}"
     ended = f", ended {rfc3339(alert.ends_ns)[:19]}Z" if alert.ends_ns else ""
     lines = [f"{findings} since {rfc3339(alert.starts_ns)[:19]}Z{ended}, tenant {name(alert.tenant)}."]
+    if notice.joined:
+        lines.append(f"{notice.joined} joined since it was last told.")
     if notice.reason == "escalated":
         lines.append("It got worse.")
     return lines

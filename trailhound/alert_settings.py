@@ -63,6 +63,12 @@ class Alerts(Section):
         0.0, description="a problem must stand this long before it is told; Prometheus calls this `for`"
     )
     repeat: Duration = Field(4 * 3600.0, gt=0, description="a problem that goes on is told again after this time")
+    summary_after: Duration = Field(
+        10.0,
+        gt=0,
+        description="when more than five findings joined a problem since it was told, and none did for this long, one "
+        "summary says how many; at most one between two repeats",
+    )
     resolve_after: Duration = Field(
         900.0,
         gt=0,

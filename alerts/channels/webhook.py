@@ -45,5 +45,6 @@ def notice_document(notice: Notice, pages: Pages) -> dict[str, Any]:
     if notice.alert is not None:
         runs = [url for run in notice.alert.examples if (url := pages.run(run))]
         document["alert"] = alert_document(notice.alert)
+        document["joined"] = notice.joined
         document["links"] = {"alert": pages.alert(notice.alert), "runs": runs, "runbook": pages.runbook(notice.alert)}
     return document | ({"untrusted": list(notice.quotes)} if notice.quotes else {})

@@ -23,6 +23,7 @@ from trailhound.testing_sink import Sink
 ALERT = Alert("a" * 32, "loop", "default", "shop", "desk", "critical", "firing", 3, ("b" * 32,), 10**18, 0)
 NOTICE = Notice("c" * 32, "firing", "new", 10**18, ALERT, run=Run("b" * 32, "session-1", ("d" * 32,)))
 SUMMARY = Notice("e" * 32, "summary", "budget", 10**18, held={"loop critical": 7})
+STORM = Notice("f" * 32, "summary", "grew", 10**18, replace(ALERT, count=10_000), joined=9_999)
 HOSTILE = "<!channel> <http://evil.example|x> @here [a](http://evil.example) \u202e`*_\x00\ud800"
 URLS = {"apprise": "json://127.0.0.1:{port}/hook"}
 """How a type writes the address of the sink; the others take http."""
@@ -137,6 +138,14 @@ def test_a_summary_is_no_alert_for_alertmanager_and_words_for_the_others(sink: S
     assert sink.requests == []
     made("webhook", sink).deliver([SUMMARY])
     assert sink.requests[0].json()["held"] == {"loop critical": 7}
+
+
+@pytest.mark.parametrize("kind", ["alertmanager", "apprise", "webhook"])
+def test_a_storm_is_told_with_its_numbers(kind: str, sink: Sink) -> None:
+    made(kind, sink).deliver([STORM])
+    assert len(sink.requests) == 1
+    assert b"9999 more findings" in sink.requests[0].body
+    assert b"10000" in sink.requests[0].body
 
 
 def test_the_same_notice_has_the_same_body_and_key_on_every_attempt(sink: Sink, tmp_path: Path) -> None:

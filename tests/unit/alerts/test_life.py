@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.alerts.conftest import finding
-from trailhound.alerts.life import RANK, Decision, Incident, Known, Policy, apply, decide, take, tells
+from trailhound.alerts.life import RANK, Incident, Known, Policy, take
+from trailhound.alerts.telling import Decision, apply, decide, tells
 from trailhound.model import Alert, Finding, Severity
 
 S = 10**9
@@ -30,6 +32,8 @@ NEW = incident()
 TOLD = apply(NEW, Decision("firing", "new"), 1000 * S)
 WORSE = replace(TOLD, alert=replace(TOLD.alert, severity="critical"))
 GOES_ON = replace(TOLD, last_ns=4600 * S)
+STORM = replace(TOLD, alert=replace(TOLD.alert, count=7), joined_ns=1005 * S, last_ns=1005 * S)
+SUMMED_UP = apply(STORM, Decision("summary", "grew"), 1015 * S)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,14 @@ GOES_ON = replace(TOLD, last_ns=4600 * S)
         (WORSE, 1001, POLICY, True, Decision("silent", "silenced")),
         (GOES_ON, 4599, POLICY, False, Decision("silent", "told")),
         (GOES_ON, 4600, POLICY, False, Decision("repeat", "interval")),
+        (STORM, 1014, POLICY, False, Decision("silent", "told")),
+        (STORM, 1015, POLICY, False, Decision("summary", "grew")),
+        (STORM, 1015, POLICY, True, Decision("silent", "silenced")),
+        (replace(STORM, alert=replace(STORM.alert, count=6)), 1015, POLICY, False, Decision("silent", "told")),
+        (replace(STORM, last_ns=4600 * S), 4600, POLICY, False, Decision("repeat", "interval")),
+        (replace(STORM, told_count=0), 1015, POLICY, False, Decision("silent", "told")),
+        (SUMMED_UP, 1016, POLICY, False, Decision("silent", "told")),
+        (replace(SUMMED_UP, alert=replace(STORM.alert, count=999)), 1800, POLICY, False, Decision("silent", "told")),
     ],
 )
 def test_what_is_told(before: Incident, now_s: int, policy: Policy, muted: bool, decision: Decision) -> None:
@@ -202,3 +214,22 @@ def test_standing_findings_are_counted_right(told: list[Event]) -> None:
         assert model.standing.standing == sum(k.state == "firing" for k in mine)
         assert model.standing.alert.count == len(mine)
         assert len(model.standing.alert.examples) <= 5
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 5000)), max_size=30))
+def test_a_storm_is_summed_up_once_between_two_repeats(bursts: list[tuple[int, int]]) -> None:
+    model, number = Model(), 0
+    for size, wait_s in bursts:
+        for _ in range(size):
+            number += 1
+            model.tell(number, (f"f{number}", "warning", "firing", 0))
+        for _ in range(wait_s // 10):
+            model.now_ns += 10 * S
+            model.look()
+    words: dict[str, list[str]] = {}
+    for _, alert_id, decision in model.told:
+        words.setdefault(alert_id, []).append(decision.transition)
+    for told in words.values():
+        assert all("summary" not in pair or pair[0] != pair[1] for pair in itertools.pairwise(told))
+        assert told.count("summary") <= told.count("firing") + told.count("repeat")

@@ -21,11 +21,31 @@ def test_one_message_for_many_findings_and_one_when_it_is_over(desk: Desk) -> No
     desk.find(finding("f0"))
     desk.find(*(finding(f"f{n}", trajectory_id=f"a{n}") for n in range(1, 10_000)))
     assert desk.told() == ["firing"]
+    desk.tick(9)
+    assert desk.told() == ["firing"]
+    desk.tick(1)
+    assert desk.told() == ["firing", "summary"]
+    assert desk.channels[0].told[-1].joined == 9999
     desk.tick(901)
-    assert desk.told() == ["firing", "resolved"]
+    assert desk.told() == ["firing", "summary", "resolved"]
     alert = desk.channels[0].told[-1].alert
     assert alert is not None
     assert (alert.count, len(alert.examples), alert.state) == (10_000, 5, "resolved")
+
+
+def test_a_crash_around_the_summary_tells_it_again_under_the_same_id(desk: Desk) -> None:
+    desk.find(finding("f0"))
+    desk.find(*(finding(f"f{n}") for n in range(1, 10)))
+    failpoint.arm("alerts.after_notify:raise:1")
+    try:
+        with pytest.raises(failpoint.FailpointError):
+            desk.tick(10)
+    finally:
+        failpoint.arm("")
+    desk.open()
+    desk.tick(60)
+    assert desk.told() == ["firing", "summary", "summary"]
+    assert desk.channels[0].told[1] == desk.channels[0].told[2]
 
 
 def test_groups_are_told_apart(desk: Desk) -> None:
