@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from trailhound.canonical import stable_id
@@ -25,6 +26,12 @@ class Policy:
     resolve_after_ns: int = 900 * 10**9
     calm_ns: int = 10 * 10**9
     severity: Severity = "warning"
+    holds_ns: Mapping[str, int] = field(default_factory=dict)
+    """`rules.<rule>.for`, in place of `wait_ns`."""
+
+    def held_until_ns(self, alert: Alert) -> int:
+        """Before this nobody is told of the alert."""
+        return alert.starts_ns + self.holds_ns.get(alert.rule, self.wait_ns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trailhound.alert_settings import Alerts, Maintenance
+from trailhound.alert_settings import Maintenance
 from trailhound.alerts import silences
 from trailhound.alerts.channels import make_channels
 from trailhound.alerts.delivery import Delivery
@@ -22,6 +22,7 @@ from trailhound.canonical import stable_id
 from trailhound.clock import Clock
 from trailhound.config import Config, explain
 from trailhound.errors import Invalid, Retryable
+from trailhound.evaluators.rule_settings import holds_ns
 from trailhound.metrics import Metrics
 from trailhound.model import Alert, Finding, Run, Step
 
@@ -34,13 +35,16 @@ STOP_S = 1.0
 ERROR_WAIT_S = 1.0
 
 
-def policy_of(settings: Alerts) -> Policy:
+def policy_of(config: Config) -> Policy:
+    """Raises Invalid for a `rules.<rule>.for` that is no duration."""
+    settings = config.alerts
     return Policy(
-        int(settings.wait * 1e9),
-        int(settings.repeat * 1e9),
-        int(settings.resolve_after * 1e9),
-        int(settings.summary_after * 1e9),
-        settings.severity,
+        wait_ns=int(settings.wait * 1e9),
+        repeat_ns=int(settings.repeat * 1e9),
+        resolve_after_ns=int(settings.resolve_after * 1e9),
+        calm_ns=int(settings.summary_after * 1e9),
+        severity=settings.severity,
+        holds_ns=holds_ns(config.rules),
     )
 
 
@@ -59,7 +63,7 @@ class Station:
         )
         channels = make_channels(config.alerts, clock)
         planned = silences.configured(config.alerts.silences)
-        self._pager = Pager(self._ledger, channels, policy_of(config.alerts), planned, clock, metrics)
+        self._pager = Pager(self._ledger, channels, policy_of(config), planned, clock, metrics)
         self._metrics = metrics
         self._deliveries = {
             channel.name: Delivery(channel, self._ledger, self._pager.standing_for, clock, metrics)

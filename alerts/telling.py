@@ -26,7 +26,7 @@ def decide(incident: Incident, policy: Policy, now_ns: int, muted: Callable[[Ale
     over = _over(incident, policy, now_ns)
     if over is not None:
         return Decision("resolved" if incident.told else "silent", over, ends=True)
-    if now_ns - incident.alert.starts_ns < policy.wait_ns:
+    if now_ns < policy.held_until_ns(incident.alert):
         return Decision("pending", "wait")
     due = _due(incident, policy, now_ns)
     if due is None:
@@ -37,7 +37,8 @@ def decide(incident: Incident, policy: Policy, now_ns: int, muted: Callable[[Ale
 def _over(incident: Incident, policy: Policy, now_ns: int) -> str | None:
     if incident.standing <= 0:
         return "findings_resolved"
-    return "quiet" if now_ns - incident.last_ns >= policy.resolve_after_ns else None
+    since_ns = max(incident.last_ns, policy.held_until_ns(incident.alert))  # while it is held it need not grow
+    return "quiet" if now_ns - since_ns >= policy.resolve_after_ns else None
 
 
 def _due(incident: Incident, policy: Policy, now_ns: int) -> Decision | None:

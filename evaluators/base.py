@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from trailhound.evaluators.rule_settings import RuleSettings as RuleSettings
 from trailhound.model import FindingState, Kind, Run, Scope, Severity, Step
 
 if TYPE_CHECKING:
@@ -22,14 +21,6 @@ MAX_EVIDENCE = 1000
 """Calls that one finding names; later ones are only counted."""
 FURTHER = "further"
 """Anchor of the finding that stands for all beyond MAX_FINDINGS."""
-
-
-class RuleSettings(BaseModel):
-    """Settings of a rule in the configuration under `rules.<id>`; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", validate_default=True)
-
-    enabled: bool = Field(True, description="whether this rule judges at all")
 
 
 @dataclass(slots=True)

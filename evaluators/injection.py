@@ -15,7 +15,7 @@ from trailhound.canonical import canonical_json
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ref
 from trailhound.evaluators.patterns import Pattern
 from trailhound.evaluators.tools import Tools
-from trailhound.model import Severity, Step
+from trailhound.model import Step
 
 MAX_LOOKED = 65_536
 """Characters of one result that are looked through."""
@@ -55,7 +55,6 @@ def _options() -> Any:
 
 
 class InjectionSettings(RuleSettings):
-    severity: Severity = Field("info", description="of its findings: patterns find words, not intentions")
     patterns: list[str] = Field([], description="further patterns (RE2) of instructions aimed at the agent")
 
 
@@ -114,7 +113,7 @@ class Injection(Evaluator[InjectionSettings, Seen]):
         state.report(
             Draft(
                 anchor=anchor,
-                severity=self.settings.severity,
+                severity="info",  # patterns find words, not intentions
                 summary=f"the output of {tool[:80]} holds an instruction aimed at the agent ({kind})",
                 expected="output of tools is data",
                 actual=f"an instruction of the kind `{kind}`",

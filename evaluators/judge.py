@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trailhound.canonical import stable_id
 from trailhound.evaluators.base import Draft, Ref
-from trailhound.evaluators.fold import Fold
+from trailhound.evaluators.fold import FAILED, Fold
 from trailhound.evaluators.order import StepOrder
 from trailhound.evaluators.ruleset import RuleSet
 from trailhound.model import Finding, Run, Scope, Step
@@ -162,7 +162,7 @@ class ScopeJudge:
         return Finding(
             finding_id=stable_id(self.tenant, self.scope, self.scope_id, judge.rule, judge.version, draft.anchor),
             rule=judge.rule,
-            severity=draft.severity,
+            severity=draft.severity if draft.anchor == FAILED else judge.settings.severity_of(draft.severity),
             state=draft.state,
             scope=self.scope,
             tenant=self.tenant,

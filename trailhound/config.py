@@ -277,4 +277,4 @@ def _known_keys(model: Any, loc: tuple[int | str, ...]) -> list[str]:
         annotation = model.model_fields[part].annotation
         arguments = getattr(annotation, "__args__", ())
         model = next((a for a in (annotation, *arguments) if isinstance(a, type) and issubclass(a, BaseModel)), model)
-    return sorted(model.model_fields)
+    return sorted(field.alias or name for name, field in model.model_fields.items())

@@ -30,7 +30,7 @@ class Background:
     def __init__(self, rules: RuleSet, lessons: Lessons | None = None) -> None:
         settings = next((e.settings for e in rules.evaluators if isinstance(e, Regression)), None)
         self._settings: RegressionSettings | None = settings
-        self._tools = rules.tools
+        self._tools, self._suppressions = rules.tools, rules.suppressions
         names = {evaluator.rule for evaluator in rules.evaluators}
         self._lessons: Lessons = Forgetful() if lessons is None else lessons
         self._calls = SessionCalls(self._lessons.calls) if "false-claim" in names else None
@@ -93,6 +93,11 @@ class Background:
         if index < len(observed.runs) - 1:
             self._judge_later(subject, place)
         self._compare_versions(run, observed, index)
+
+    def _as_configured(self, finding: Finding) -> Finding:
+        assert self._settings is not None
+        finding.severity = self._settings.severity_of(finding.severity)
+        return self._suppressions.apply(finding, finding.last_seen_ns)
 
     def goes_on(self, run: Run) -> None:
         """A run that had ended has a new span."""
@@ -158,7 +163,7 @@ class Background:
         found = dearer(old, [observed.runs[i].values for i in ours], self._settings.version_over)
         if found:
             last = [observed.runs[i].place for i in ours[: max(each.look for each in found)][-5:]]
-            finding = _finding(run, before, version, found, last)
+            finding = self._as_configured(_finding(run, before, version, found, last))
             self._news[finding.finding_id] = (run.tenant, f"version:{finding.finding_id}", finding)
             self.findings.pop(finding.finding_id, None)
             self.findings[finding.finding_id] = finding

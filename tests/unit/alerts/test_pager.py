@@ -12,6 +12,8 @@ from tests.unit.alerts.conftest import Desk, Recorder, Stopper, finding
 from trailhound import failpoint
 from trailhound.alerts.life import Policy
 from trailhound.alerts.silences import FOREVER_NS, Match, Silence
+from trailhound.alerts.station import policy_of
+from trailhound.config import Config
 from trailhound.errors import Invalid, Retryable
 
 HOUR = 3600
@@ -203,6 +205,15 @@ def test_a_problem_must_stand_for_its_wait(desk: Desk) -> None:
     assert desk.told() == []
     desk.tick(1)
     assert [n.alert.rule for n in desk.channels[0].told if n.alert] == ["loop"]
+
+
+def test_a_rule_has_a_hold_of_its_own(desk: Desk) -> None:
+    desk.policy = policy_of(Config.model_validate({"rules": {"loop": {"for": "30s"}, "cycle": {}}}))
+    desk.open()
+    desk.find(finding("f1"), finding("f2", rule="cycle"))
+    assert [n.alert.rule for n in desk.channels[0].told if n.alert] == ["cycle"]
+    desk.tick(30)
+    assert [n.alert.rule for n in desk.channels[0].told if n.alert] == ["cycle", "loop"]
 
 
 def test_an_agent_without_a_name_is_waited_for_and_not_for_long(desk: Desk) -> None:

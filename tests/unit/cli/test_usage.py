@@ -97,8 +97,8 @@ def test_rules_tell_every_rule_and_setting(trailhound: Any) -> None:
     text = trailhound("rules").out
     for name, cls in evaluator_types().items():
         assert f"\n{name}" in f"\n{text}"
-        for setting in cls.SettingsType.model_fields:
-            assert f"rules.{name}.{setting}" in text
+        for setting, field in cls.SettingsType.model_fields.items():
+            assert f"rules.{name}.{field.alias or setting}" in text
     assert [rule["rule"] for rule in json.loads(trailhound("rules", "--format", "json").out)["rules"]] == list(
         evaluator_types()
     )
