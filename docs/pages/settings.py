@@ -36,7 +36,9 @@ def settings(model: type[BaseModel], prefix: str = "") -> Iterator[Setting]:
         if inner is not None and not _many(field.annotation):
             yield from settings(inner, f"{prefix}{name}.")
         else:
-            yield Setting(prefix + (field.alias or name), kind(field), default(field), " ".join((field.description or "").split()))
+            yield Setting(
+                prefix + (field.alias or name), kind(field), default(field), " ".join((field.description or "").split())
+            )
 
 
 def sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel], bool]]:

@@ -75,7 +75,7 @@ def test_every_rule_has_both(rule: str) -> None:
 )
 def test_what_cannot_be_meant_is_an_error(given: dict[str, Any], said: str) -> None:
     config = Config.model_validate({"rules": {"loop": given}})
-    with pytest.raises(Invalid, match=".*") as refused:
+    with pytest.raises(Invalid) as refused:
         RuleSet(config)
     assert said in str(refused.value)
     if "for" in given:
