@@ -6,11 +6,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from trailhound.evaluators.rule_settings import RuleSettings as RuleSettings
+from trailhound.evaluators.rule_settings import RuleSettings
 from trailhound.model import FindingState, Kind, Run, Scope, Severity, Step
 
 if TYPE_CHECKING:
     from trailhound.evaluators.tools import Tools
+
+__all__ = [
+    "FURTHER",
+    "MAX_EVIDENCE",
+    "MAX_FINDINGS",
+    "RANK",
+    "Draft",
+    "Evaluator",
+    "Part",
+    "Ref",
+    "RuleSettings",
+    "State",
+    "add_evidence",
+    "ended",
+    "executed",
+    "fork",
+    "ref",
+]
 
 Ref = tuple[str, str]
 """(trace id, span id): where to look for the proof."""
