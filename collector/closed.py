@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+import threading
 from collections.abc import Iterable
 from pathlib import Path
+
+from trailhound.collector.stamp import EVER, Stamp
 
 _ENTRY = struct.Struct("<QQ")
 """Hash of (tenant, trace id), first journal segment of its run."""
 PER_FILE = 250_000
-"""Traces in a generation; two generations are kept: 8 MB on disk and about 40 MB in memory at most."""
+"""Traces in a generation; two generations are kept: 8 MB on disk and about 60 MB in memory at most."""
 
 
 def mark_of(tenant: str, trace_id: str) -> int:
@@ -28,45 +31,54 @@ class ClosedTraces:
     def __init__(self, directory: Path, replay_from: int) -> None:
         self._new, self._old = directory / "closed.new", directory / "closed.old"
         self._earlier = _load(self._new, replay_from) | _load(self._old, replay_from)
-        self._fresh: set[int] = set()
-        self._aged: set[int] = set()
+        self._fresh: dict[int, Stamp] = {}
+        self._aged: dict[int, Stamp] = {}
         self._unwritten: dict[int, int] = {}
+        self._lock = threading.Lock()
 
-    def earlier(self, tenant: str, trace_id: str) -> bool:
-        """Whether an earlier process closed it, with spans from before the replay: those are all in the store."""
-        return mark_of(tenant, trace_id) in self._earlier
+    def told(self, tenant: str, trace_id: str) -> Stamp | None:
+        """When the run of a trace was told last, as far as the store must be to have it; None when none was closed.
+
+        What an earlier process closed, with spans from before the replay, is in the store.
+        """
+        mark = mark_of(tenant, trace_id)
+        told = self._fresh.get(mark) or self._aged.get(mark)
+        return told or (EVER if mark in self._earlier else None)
 
     def __contains__(self, trace: tuple[str, str]) -> bool:
-        mark = mark_of(*trace)
-        return mark in self._fresh or mark in self._earlier or mark in self._aged
+        return self.told(*trace) is not None
 
-    def add(self, tenant: str, trace_ids: Iterable[str], first_segment: int) -> None:
-        """Note the traces of a closed run; on disk after `write`."""
-        for trace_id in trace_ids:
-            mark = mark_of(tenant, trace_id)
-            if mark not in self._fresh:
-                self._earlier.discard(mark)
-                self._fresh.add(mark)
-                self._unwritten[mark] = first_segment
+    def add(self, tenant: str, trace_ids: Iterable[str], first_segment: int, told: Stamp = EVER) -> None:
+        """Note the traces of a closed run, whose state was `told` just now; on disk after `write`."""
+        with self._lock:
+            for trace_id in trace_ids:
+                mark = mark_of(tenant, trace_id)
+                if mark not in self._fresh:
+                    self._earlier.discard(mark)
+                    self._unwritten[mark] = first_segment
+                self._fresh[mark] = told
 
     def write(self) -> None:
         """Append what is new; survives the death of the process when it returns. Raises OSError."""
-        if not self._unwritten:
+        with self._lock:
+            unwritten, self._unwritten = self._unwritten, {}
+        if not unwritten:
             return
-        unwritten, self._unwritten = self._unwritten, {}
         data = b"".join(_ENTRY.pack(mark, first) for mark, first in unwritten.items())
         descriptor = os.open(self._new, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             size = os.fstat(descriptor).st_size
             os.pwrite(descriptor, data, size - size % _ENTRY.size)  # over a torn last entry
         except OSError:
-            self._unwritten = unwritten | self._unwritten
+            with self._lock:
+                self._unwritten = unwritten | self._unwritten
             raise
         finally:
             os.close(descriptor)
         if size + len(data) >= PER_FILE * _ENTRY.size:
             os.replace(self._new, self._old)
-            self._fresh, self._aged = set(), self._fresh
+            with self._lock:
+                self._fresh, self._aged = {}, self._fresh
 
 
 def _load(path: Path, replay_from: int) -> set[int]:

@@ -10,6 +10,7 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.decode import Received
 from trailhound.collector.overhear import Told
 from trailhound.collector.parked import Heard, ParkedRun
+from trailhound.collector.stamp import Stamp
 from trailhound.collector.store import LogRow
 from trailhound.model import Finding, Rejected, Run, Scope, Span, Step
 
@@ -46,6 +47,10 @@ class Recall(Protocol):
 
     def scope(self, scope: Scope, name: str, run: Run, since_ns: int) -> Stored | None:
         """The earlier runs of the scope `name` of a run that are not in memory; None when they cannot be read now."""
+        ...
+
+    def has(self, told: Stamp) -> bool:
+        """Whether the state that was told with this stamp could be read back now: runs stay in memory until then."""
         ...
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 
 from trailhound.collector.assemble.background import Background
@@ -15,6 +16,7 @@ from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.assemble.verdicts import Verdicts
 from trailhound.collector.exchange import Key
 from trailhound.collector.parked import Heard, Parked, ParkedRun
+from trailhound.collector.stamp import Stamp
 from trailhound.collector.told import Told
 
 LINGER_NS = 60_000_000_000
@@ -44,10 +46,18 @@ class Leaving:
     """Decides nothing about how a run ends: only that it need not be in memory any more.
 
     `parked` is where runs go that are not over; without it they stay. A run is told once more before it is parked.
+    With `has`, a run goes only when the store has the state that was told of it, unless its room is needed: what comes
+    of it later finds all of it there.
     """
 
-    def __init__(self, held: Held, room: Room, parked: Parked | None, idle_s: float) -> None:
+    def __init__(
+        self, held: Held, room: Room, parked: Parked | None, idle_s: float, has: Callable[[Stamp], bool] | None = None
+    ) -> None:
         self._held, self._room, self._parked = held, room, parked
+        self._has = has or (lambda _: True)
+        self._ahead: OrderedDict[Key, None] = OrderedDict()
+        """Runs that are over and wait for the store, about in the order in which they were told."""
+        self._hurried: set[Key] = set()
         self._idle_ns = int(idle_s * 1e9)
         self._quiet, self._over = Deadlines(), Deadlines()
         self._resting: dict[Key, LiveRun] = {}
@@ -56,6 +66,7 @@ class Leaving:
     def touched(self, key: Key, run: LiveRun) -> None:
         """A record touched the run."""
         self._room.touch(key, run.weight)
+        self._hurried.discard(key)
         self._rested.discard(key)
         self._resting.pop(key, None)
 
@@ -71,7 +82,10 @@ class Leaving:
         """The run's room is needed: let it go as soon as its state is told."""
         self._room.forget(key)
         run = self._held.runs.get(key)
-        if run is not None and run.run.status in OPEN:
+        if run is None:
+            return
+        self._hurried.add(key)
+        if run.run.status in OPEN:
             self._quiet.set(key, now_ns)
         else:
             self._over.set(key, now_ns)
@@ -88,6 +102,9 @@ class Leaving:
             self._rest(key, now_ns)
         for key in self._over.due(now_ns):
             self._forget(key, now_ns)
+        while self._ahead and self._stored(key := next(iter(self._ahead))):
+            del self._ahead[key]
+            self._forget(key, now_ns)
 
     def _forget(self, key: Key, now_ns: int) -> None:
         run = self._held.runs.get(key)
@@ -95,18 +112,27 @@ class Leaving:
             return
         if key in self._held.changed or self._held.verdicts.holds(run):
             self._over.set(key, now_ns + 1)
-        else:
+        elif key in self._hurried or self._has(run.told):
             self.let_go(key, run)
+        else:
+            self._ahead[key] = None
+
+    def _stored(self, key: Key) -> bool:
+        """Whether a run that is over need not wait any more: it is stored, or goes on, or has gone."""
+        run = self._held.runs.get(key)
+        return run is None or run.run.status in OPEN or self._has(run.told)
 
     def _rest(self, key: Key, now_ns: int) -> None:
         run = self._held.runs.get(key)
         if run is None or not self._may_rest(run, now_ns):
             return
-        if key in self._rested and key not in self._held.changed:
+        told = key in self._rested and key not in self._held.changed
+        if told and (key in self._hurried or self._has(run.told)):
             self._park(key, run)
-        else:
+            return
+        if not told:
             self._resting[key] = run
-            self._quiet.set(key, now_ns + AGAIN_NS)
+        self._quiet.set(key, now_ns + AGAIN_NS)
 
     def _may_rest(self, run: LiveRun, now_ns: int) -> bool:
         """A waiting run, or an open one that has held the journal for longer than a run that stopped would."""
@@ -127,6 +153,7 @@ class Leaving:
             run.first_segment,
             tuple(heard),
             run.session_id if run.run.status == "waiting" else None,
+            run.told,
         )
         self._parked.add(entry)
         self.let_go(key, run)
@@ -145,3 +172,5 @@ class Leaving:
                 held.heard.pop((run.run.tenant, trace_id), None)
         self._room.forget(key)
         self._rested.discard(key)
+        self._hurried.discard(key)
+        self._ahead.pop(key, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ class Ledger(Parked):
         super().__init__()
         self._path = directory / "parked.jsonl"
         self._unwritten: list[bytes] = []
+        self._lock = threading.Lock()
         self._size = 0
         self._entries = _load(self._path, replay_from)
         """By run, oldest first: a run may have been parked, taken back and parked again."""
@@ -63,38 +65,49 @@ class Ledger(Parked):
     def add(self, run: ParkedRun) -> None:
         """Note a run that leaves memory; on disk after `write`."""
         super().add(run)
-        line = _line({"parked": _RUN.dump_python(run)})
-        self._entries.setdefault(run.key, []).append(_Entry(run, line))
-        self._unwritten.append(line)
+        line = _line({"parked": _RUN.dump_python(run, exclude={"told"})})
+        with self._lock:
+            self._entries.setdefault(run.key, []).append(_Entry(run, line))
+            self._unwritten.append(line)
 
     def take(self, run: ParkedRun, segment: int) -> None:
         super().take(run, segment)
-        for entry in self._entries.get(run.key, ()):
-            if entry.run is run:
-                entry.taken = segment
-                self._unwritten.append(_line({"taken": [*run.key, segment]}))
+        with self._lock:
+            for entry in self._entries.get(run.key, ()):
+                if entry.run is run:
+                    entry.taken = segment
+                    self._unwritten.append(_line({"taken": [*run.key, segment]}))
 
     def write(self, replay_from: int) -> None:
-        """Append what is new; durable when it returns. A restart now would replay from `replay_from`. Raises OSError."""
-        if not self._unwritten:
+        """Append what is new; durable when it returns. A restart now would replay from `replay_from`. Raises OSError.
+
+        Called by the store's thread while the pump's adds.
+        """
+        with self._lock:
+            lines, self._unwritten = self._unwritten, []
+        if not lines:
             return
-        lines, self._unwritten = self._unwritten, []
         try:
             self._size += _write(self._path, lines, os.O_APPEND)
         except OSError:
-            self._unwritten = lines + self._unwritten
+            with self._lock:
+                self._unwritten = lines + self._unwritten
             raise
         if self._size > COMPACT_BYTES:
             self._rewrite(replay_from)
 
     def _rewrite(self, replay_from: int) -> None:
-        """Keep only what a restart may still need."""
-        kept = {key: [e for e in entries if e.counts(replay_from)] for key, entries in self._entries.items()}
-        self._entries = {key: entries for key, entries in kept.items() if entries}
+        """Keep only what a restart may still need; what comes meanwhile, the next `write` appends."""
+        with self._lock:
+            kept = {key: [e for e in entries if e.counts(replay_from)] for key, entries in self._entries.items()}
+            self._entries = {key: entries for key, entries in kept.items() if entries}
+            held = len(self._unwritten)  # lines that the entries have too
+            lines = [line for entries in self._entries.values() for e in entries for line in e.lines()]
         new = self._path.with_suffix(".new")
-        lines = [line for entries in self._entries.values() for e in entries for line in e.lines()]
         size = _write(new, lines, os.O_TRUNC)
         os.replace(new, self._path)
+        with self._lock:
+            del self._unwritten[:held]
         self._size = size // 2
 
 

@@ -66,9 +66,9 @@ class Monitor:
         self._run_dir = config.data_dir / "run"
         self._run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         cursor = load_cursor(cursor_path(config))
-        self._backlog, self._unsaved = Backlog(), Unsaved()
+        self._backlog, self._unsaved = Backlog(), Unsaved(cursor.stored)
         self._closed = ClosedTraces(config.data_dir, cursor.low_water)
-        self._recall = Recall(self._closed, self._store_soon, lambda: self._pump.pending_segments())
+        self._recall = Recall(self._closed, self._store_soon, self._unsaved.has)
         self._parked = Ledger(config.data_dir, cursor.low_water)
         self._kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
         self._lessons = KeptLessons(config.data_dir / "baselines.db", cursor.low_water)

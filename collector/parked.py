@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from trailhound.collector.stamp import EVER, Stamp
 from trailhound.model import Step
 
 RunKey = tuple[str, str]
@@ -33,6 +34,8 @@ class ParkedRun:
     """What log records said of it, which the store does not keep."""
     session: str | None = None
     """Of a run that waits for a person: another trace of the session may take it up."""
+    told: Stamp = EVER
+    """When its state was told; not kept, as a restart replays whatever the store may not have."""
 
     @property
     def key(self) -> RunKey:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from trailhound import failpoint
 from trailhound.clock import Clock
+from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.attempts import Attempts, Where
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
@@ -87,7 +88,7 @@ class Pump:
         self._open: dict[tuple[str, str], None] = {}
         self._open_told_ns = 0
         self.position = Position(cursor.low_water, 0)
-        self.received_ns = self.advanced_ns = 0
+        self.received_ns = self.advanced_ns = self._read = 0
         self.behind_ns = 0
         """Age of the oldest record that was not judged at the last look."""
         self.caught_up = False
@@ -124,6 +125,7 @@ class Pump:
             self._attempts.end()
         with self._turn:
             self.position, self.received_ns = block.position_after, block.received_ns
+            self._read = block.segment
 
     def _feed(self, record: Record, segment: int) -> None:
         failpoint.hit("monitor.before_feed")
@@ -162,6 +164,7 @@ class Pump:
 
     def _unmute(self) -> None:
         """What follows was not counted before the restart; timers that had fired then have fired."""
+        self.received_ns = max(self.received_ns, self._start.received_ns)
         if self._listener.muted:
             self._advance(self._start.advanced_ns)
             self._tell()
@@ -214,28 +217,33 @@ class Pump:
         self._listener.settle(self.advanced_ns)
 
     def _note(self, changes: Changes) -> None:
-        closed = []
+        closed, told = [], self._unsaved.stamp(self._read)
         for live in changes.runs:
-            run, key = live.run, (live.run.tenant, live.run.trajectory_id)
-            self._listener.run(run)
-            if run.status in CLOSED:
-                closed.append(run)
+            live.told = told
+            self._listener.run(live.run)
+            key = (live.run.tenant, live.run.trajectory_id)
+            if live.run.status in CLOSED:
+                closed.append(live.run)
                 self._open.pop(key, None)
-                self._closed.add(run.tenant, run.trace_ids, live.first_segment)
-                self._closed.add(run.tenant, self._watch.scope_names(run), live.first_segment)
-                whole = live.trajectory()
-                self._listener.closed(whole.steps)
-                self._reviews.closed(whole)
+                self._note_closed(live)
             else:
                 self._open[key] = None
         for live in changes.resting:
-            self._closed.add(live.run.tenant, self._watch.scope_names(live.run), live.first_segment)
+            live.told = told
+            self._closed.add(live.run.tenant, self._watch.scope_names(live.run), live.first_segment, told)
         others = (*changes.joined, *changes.resting)
         self._unsaved.add([*closed, *(live.run for live in others)], changes.findings)
         if self._open and self.advanced_ns >= self._open_told_ns + OPEN_EVERY_NS:
             live_runs = [self._watch.runs[key].run for key in self._open if key in self._watch.runs]
             self._unsaved.add(live_runs, ())
             self._open, self._open_told_ns = {}, self.advanced_ns
+
+    def _note_closed(self, live: LiveRun) -> None:
+        names = (*live.run.trace_ids, *self._watch.scope_names(live.run))
+        self._closed.add(live.run.tenant, names, live.first_segment, live.told)
+        whole = live.trajectory()
+        self._listener.closed(whole.steps)
+        self._reviews.closed(whole)
 
     def reached(self) -> Reached:
         """A consistent look for whoever saves: called from another thread."""

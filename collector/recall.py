@@ -11,14 +11,13 @@ from trailhound.collector.earlier import earlier
 from trailhound.collector.exchange import Stored
 from trailhound.collector.parked import ParkedRun
 from trailhound.collector.rebuild import stored_of
+from trailhound.collector.stamp import Stamp
 from trailhound.collector.store import Store
 from trailhound.errors import Retryable
 from trailhound.model import Run, Scope
 
 log = logging.getLogger(__name__)
 
-MAX_BEHIND = 5
-"""Segments that may wait for the store while it still counts as up to date: a run in memory was left alone for 60 s."""
 AT_ONCE = 32
 """Runs brought back between two rounds of `settle`; of further ones it is owed, so that judging is not held up."""
 
@@ -29,6 +28,8 @@ class _Late:
 
     tenant: str
     trace_id: str
+    told: Stamp
+    """When the run was told last."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -36,27 +37,31 @@ class _Late:
 
 
 class Recall:
-    """Asked by the watch for every trace that is new to it; answers at once for those never seen before."""
+    """Asked by the watch for every trace that is new to it; answers at once for those never seen before.
 
-    def __init__(self, closed: ClosedTraces, store: Callable[[], Store | None], behind: Callable[[], int]) -> None:
-        """`store` gives the store once it is open, after waiting a little for that; `behind` the segments that wait."""
-        self._closed, self._store, self._behind = closed, store, behind
+    Nothing is read of which the store does not have all that was told: an older state would be taken for the whole.
+    """
+
+    def __init__(self, closed: ClosedTraces, store: Callable[[], Store | None], has: Callable[[Stamp], bool]) -> None:
+        """`store` gives the store once it is open, after waiting a little for that; `has` says how far it is."""
+        self._closed, self._store, self.has = closed, store, has
         self._owed: dict[tuple[str, ...], _Late | ParkedRun] = {}
         self._left = AT_ONCE
 
     def __call__(self, tenant: str, trace_id: str) -> Stored:
-        if (tenant, trace_id) not in self._closed:
+        told = self._closed.told(tenant, trace_id)
+        if told is None:
             return Stored()
-        return self._now_or_later(_Late(tenant, trace_id)) or Stored()
+        return self._now_or_later(_Late(tenant, trace_id, told)) or Stored()
 
     def parked(self, entry: ParkedRun) -> Stored | None:
         return self._now_or_later(entry)
 
     def scope(self, scope: Scope, name: str, run: Run, since_ns: int) -> Stored | None:
-        if (run.tenant, name) not in self._closed:
+        told = self._closed.told(run.tenant, name)
+        if told is None:
             return Stored()
-        complete = self._closed.earlier(run.tenant, name) or self._behind() <= MAX_BEHIND
-        store = self._store() if complete else None
+        store = self._store() if self.has(told) else None
         try:
             return None if store is None else earlier(store, scope, run, since_ns)
         except Retryable:
@@ -73,8 +78,7 @@ class Recall:
         return stored
 
     def _load(self, what: _Late | ParkedRun) -> Stored | None:
-        earlier = isinstance(what, _Late) and self._closed.earlier(what.tenant, what.trace_id)
-        store = self._store() if earlier or self._behind() <= MAX_BEHIND else None
+        store = self._store() if self.has(what.told) else None
         if store is None:
             return None
         try:
@@ -85,14 +89,15 @@ class Recall:
     def settle(self, restore: Callable[[Stored], None]) -> None:
         """Give what is owed, for as long as the store answers, a few at a time."""
         self._left = AT_ONCE
-        while self._owed and self._left > 0:
+        for _ in range(min(AT_ONCE, len(self._owed))):
             self._left -= 1
-            key, what = next(iter(self._owed.items()))
+            key = next(iter(self._owed))
+            what = self._owed.pop(key)
             stored = self._load(what)
             if stored is None:
-                return
-            restore(stored)
-            del self._owed[key]
+                self._owed[key] = what  # behind those that may be there already
+            else:
+                restore(stored)
 
     @property
     def owed(self) -> int:
@@ -114,4 +119,5 @@ def _late(store: Store, trace: _Late) -> Stored:
 
 def _parked(store: Store, entry: ParkedRun) -> Stored:
     findings = store.findings_of(entry.tenant, [entry.trajectory_id])
-    return Stored(store.load_spans(entry.tenant, entry.trace_ids), findings, entry.heard, entry)
+    header = store.get_trajectory(entry.trajectory_id, entry.tenant)
+    return Stored(store.load_spans(entry.tenant, entry.trace_ids), findings, entry.heard, entry, header=header)

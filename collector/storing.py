@@ -155,6 +155,7 @@ class Storing:
         self._metrics.observe("trailhound_store_insert_seconds", self._clock.monotonic_s() - begun)
         self._tally.stored(inserted.stored, inserted.dead)
         self._inserted_at[batch.segment] = self._clock.monotonic_s()
+        self._unsaved.stored(batch.segment)
         self._backlog.done()
 
     def _token(self, segment: int) -> str:
@@ -199,13 +200,13 @@ class Storing:
         self._kept.write()
         self._lessons.durable()
         self._moved_s = self._clock.monotonic_s()
-        self._cursor = Cursor(reached.judged, stored, low_water, reached.advanced_ns)
+        self._cursor = _marked(replace(self._cursor, stored=stored, low_water=low_water), reached)
         save_cursor(cursor_path(self._config), self._cursor)
 
     def _move_judged(self) -> None:
         """Without the store: only what was counted moves on, so that a restart does not count it again."""
         reached = self._judged.reached()
-        cursor = replace(self._cursor, judged=reached.judged, advanced_ns=reached.advanced_ns)
+        cursor = _marked(self._cursor, reached)
         try:
             save_cursor(cursor_path(self._config), cursor)
             self._cursor = cursor
@@ -221,3 +222,13 @@ class Storing:
             if now - self._inserted_at.get(segment, self._started_s) >= keep:
                 self._reader.remove(segment)
                 self._inserted_at.pop(segment, None)
+
+
+def _marked(cursor: Cursor, reached: Reached) -> Cursor:
+    """With what was judged and told; during a replay that is what was reached before it."""
+    return replace(
+        cursor,
+        judged=max(cursor.judged, reached.judged),
+        advanced_ns=max(cursor.advanced_ns, reached.advanced_ns),
+        received_ns=max(cursor.received_ns, reached.received_ns),
+    )

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from trailhound.collector.stamp import EVER, Stamp
 from trailhound.collector.store import DeadLetter
 from trailhound.model import Finding, Run
 
@@ -32,12 +33,21 @@ class Changed:
 
 
 class Unsaved:
-    """Collects changes; `take` hands them over and remembers them until `saved`, so that readers miss nothing."""
+    """Collects changes; `take` hands them over and remembers them until `saved`, so that readers miss nothing.
 
-    def __init__(self) -> None:
+    Whoever wants to read a state back from the store asks first whether the store `has` it: its spans come there with
+    their segments, its header and findings with their batch of changes, and neither waits for the other.
+    """
+
+    def __init__(self, stored: int = 0) -> None:
+        """`stored` is the last segment that the store has."""
         self._lock = threading.Lock()
         self._waiting = Changed()
         self._taken = Changed()
+        self._number = 1
+        """Of the batch that waits."""
+        self._done = Stamp(stored, 0)
+        self._stamp = EVER
 
     def add(self, runs: Iterable[Run], findings: Iterable[Finding]) -> None:
         """Note the latest state of runs (copied) and findings (not changed any more by whoever made them)."""
@@ -73,12 +83,28 @@ class Unsaved:
         with self._lock:
             if not self._taken:
                 self._taken, self._waiting = self._waiting, Changed()
+                self._number += 1
             return self._taken
 
     def saved(self) -> None:
         """What was taken is in the store."""
         with self._lock:
             self._taken = Changed()
+            self._done = self._done._replace(number=self._number - 1)
+
+    def stored(self, segment: int) -> None:
+        """The spans of this segment, and of all before it, are in the store."""
+        self._done = self._done._replace(segment=max(segment, self._done.segment))
+
+    def stamp(self, segment: int) -> Stamp:
+        """What is told now, with `segment` read last. One object for all that share it: many are kept."""
+        if self._stamp != (segment, self._number):
+            self._stamp = Stamp(segment, self._number)
+        return self._stamp
+
+    def has(self, told: Stamp) -> bool:
+        """Whether the store has what was told with this stamp, whole."""
+        return told.segment <= self._done.segment and told.number <= self._done.number
 
     def runs(self) -> list[Run]:
         """Runs that the store does not show yet as they are; without traces: one that became part of another."""

@@ -16,12 +16,13 @@ from trailhound.collector.assemble.packable import PARTS, Packable
 from trailhound.collector.assemble.packing import pack, unpack
 from trailhound.collector.assemble.pauses import Pauses
 from trailhound.collector.assemble.totals import RunningTotals
+from trailhound.collector.stamp import EVER
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.evaluators.order import place_of
 from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 
 _SHELL = (
-    "_inform", "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "touched_ns",
+    "_inform", "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "told", "touched_ns",
 )  # fmt: skip
 
 
@@ -38,6 +39,7 @@ class LiveRun(Packable):
         self.findings: list[Finding] = []
         self.first_segment = 0  # journal segment of its first record, for the low-water mark
         self.since_ns = self.touched_ns = self.longest_pause_ns = 0  # in memory since; last touch; longest time between
+        self.told = EVER  # when its state was told last
         self.due_ns = 0  # when its time is up if nothing comes, as of the last look
         self.full = self.late = False  # it has all spans that it may have; it was over, and a span came late
         self._rules, self._inform = rules, inform

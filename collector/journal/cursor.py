@@ -27,6 +27,8 @@ class Cursor:
     """The oldest segment that an open run still needs: a restart reads again from here."""
     advanced_ns: int = 0
     """Timers up to this time have fired after `judged`; Unix nanoseconds."""
+    received_ns: int = 0
+    """When the last record before `judged` was received: what is told without a further one is as new as that."""
 
 
 def load_cursor(path: Path) -> Cursor:
@@ -37,8 +39,9 @@ def load_cursor(path: Path) -> Cursor:
     try:
         data = json.loads(path.read_bytes())
         segment, offset = data["judged"]
-        marks = [int(data[name]) for name in ("stored", "low_water", "advanced_ns")]
-        return Cursor(Position(int(segment), int(offset)), *marks)
+        stored, low_water, advanced_ns = (int(data[name]) for name in ("stored", "low_water", "advanced_ns"))
+        judged = Position(int(segment), int(offset))
+        return Cursor(judged, stored, low_water, advanced_ns, int(data.get("received_ns", 0)))
     except FileNotFoundError:
         return Cursor()
     except (ValueError, KeyError, TypeError) as error:

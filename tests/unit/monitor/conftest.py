@@ -46,9 +46,9 @@ class Life:
         self.metrics = Metrics()
         self.tally, self.turn = Tally(self.metrics), Turn()
         cursor = load_cursor(cursor_path(config))
-        self.backlog, self.unsaved = Backlog(), Unsaved()
+        self.backlog, self.unsaved = Backlog(), Unsaved(cursor.stored)
         self.closed = ClosedTraces(config.data_dir, cursor.low_water)
-        self.recall = Recall(self.closed, lambda: world.store, lambda: self.pump.pending_segments())
+        self.recall = Recall(self.closed, lambda: world.store, self.unsaved.has)
         self.parked = Ledger(config.data_dir, cursor.low_water)
         self.kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
         self.lessons = KeptLessons(config.data_dir / "baselines.db", cursor.low_water)
@@ -118,11 +118,15 @@ class World:
         self.alive = Life(self)
         return self.alive
 
+    def seal(self) -> None:
+        """The next receiver, or what a running one does after a second: the segment is complete."""
+        self.journal.close()
+        self.journal = JournalWriter(self.config.data_dir / "journal", self.config.journal, self.clock)
+
     def finish(self, life: Life) -> None:
         """Let all time pass that any run waits for, and everything be stored."""
         self.receive(b"")
-        self.journal.close()
-        self.journal = JournalWriter(self.config.data_dir / "journal", self.config.journal, self.clock)
+        self.seal()
         for _ in range(6):
             while life.turn_over():
                 pass

@@ -6,18 +6,19 @@ import pytest
 
 from trailhound.collector import closed
 from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.stamp import EVER, Stamp
 
 
 def test_they_are_known_in_this_life_and_the_next(tmp_path: Path) -> None:
     first = ClosedTraces(tmp_path, 0)
-    first.add("default", ["t1", "t2"], first_segment=4)
+    first.add("default", ["t1", "t2"], 4, Stamp(3, 1))
     first.write()
     second = ClosedTraces(tmp_path, replay_from=5)
     for traces in (first, second):
         assert ("default", "t1") in traces
         assert ("default", "t3") not in traces
         assert ("other", "t1") not in traces
-    assert (first.earlier("default", "t2"), second.earlier("default", "t2")) == (False, True)
+    assert (first.told("default", "t2"), second.told("default", "t2")) == (Stamp(3, 1), EVER)
 
 
 def test_a_run_that_the_replay_rebuilds_is_not_recalled(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ import orjson
 import pytest
 
 from trailhound import failpoint
-from trailhound.collector.journal import JournalWriter
 from trailhound.collector.store import Listing
 from trailhound.config import Config
 from trailhound.document import finding_document, run_document, totals_document
@@ -93,7 +92,7 @@ class Play:
             return
         what = plan.choice(("receiver", "monitor", "both", "failpoint", "failpoint"))
         if what in ("receiver", "both"):
-            self.reopen()
+            self.world.seal()
         if what in ("monitor", "both"):
             self.die()
         if what == "failpoint":
@@ -101,15 +100,9 @@ class Play:
             failpoint.arm(f"{place}:raise:{plan.randint(1, 3)}")
             self._suspect = place in FED
 
-    def reopen(self) -> None:
-        """The next receiver, or what a running one does after a second: the segment is sealed."""
-        world = self.world
-        world.journal.close()
-        world.journal = JournalWriter(world.config.data_dir / "journal", world.config.journal, world.clock)
-
     def pause(self, seconds: float) -> None:
         if seconds > 1:
-            self.reopen()
+            self.world.seal()
             self.turn()
         self.world.clock.advance(seconds)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.unit.assemble.test_verdicts import agent, log, refund, said
-from trailhound.collector.journal import JournalWriter
 from trailhound.collector.store import Listing
 from trailhound.config import Config
 from trailhound.model import Finding, Record
@@ -30,8 +29,7 @@ def receive(world: World, *records: Record) -> None:
 
 def pass_time(world: World, life: Life, seconds: float) -> None:
     """The journal's segments are sealed and stored, and time passes for everybody."""
-    world.journal.close()
-    world.journal = JournalWriter(world.config.data_dir / "journal", world.config.journal, world.clock)
+    world.seal()
     for _ in range(8):
         while life.turn_over():
             pass

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from trailhound.collector.journal import JournalWriter
 from trailhound.model import Finding, Run
 from trailhound.testing_traffic import request_of, spans_of
 
@@ -37,9 +36,7 @@ class Shop:
         for _ in range(8):
             self.world.receive(request_of(spans_of(self.other)))
             self.other += 6
-            config = self.world.config
-            self.world.journal.close()
-            self.world.journal = JournalWriter(config.data_dir / "journal", config.journal, self.world.clock)
+            self.world.seal()
             while self.life.turn_over():
                 pass
             self.world.clock.advance(seconds / 8)

@@ -67,8 +67,10 @@ def test_a_run_has_so_many_steps_and_its_further_spans_are_stored_only(tmp_path:
     for span in spans:
         world.receive(request_of([span]))
         work_off(life)
-    world.clock.advance(300)
-    work_off(life)
+    world.seal()
+    for _ in range(4):
+        work_off(life)
+        world.clock.advance(100)
     assert life.watch.runs == {}
     world.receive(request_of(spans_of(1)[:1]), request_of(spans_of(1, seed=3)[:4]))
     late = spans_of(1)[0]

@@ -130,6 +130,21 @@ def test_its_time_is_up_after_a_day(world: World, restart: bool) -> None:
     assert len([f for f in world.store.list_findings(ALL) if f.rule == "unfinished"]) == 1 + unfinished_traffic(world)
 
 
+def test_its_time_is_up_while_nothing_comes_after_a_restart(world: World) -> None:
+    life = parked(world)
+    for _ in range(3):
+        world.seal()
+        while life.turn_over():
+            pass
+        world.clock.advance(200)
+    life = world.live()
+    assert life.pump.step() is False  # nothing is replayed
+    world.clock.advance(DAY)
+    for _ in range(3):
+        life.turn_over()
+    assert run_of(world).status_reason == "waiting_timeout"
+
+
 def unfinished_traffic(world: World) -> int:
     return sum(f.rule == "unfinished" and f.agent != "desk" for f in world.store.list_findings(ALL))
 

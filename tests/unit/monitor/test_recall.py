@@ -1,0 +1,107 @@
+"""What left memory is read back as it was told last, or not yet: never as the store happens to know it meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trailhound.collector.closed import ClosedTraces
+from trailhound.collector.exchange import Stored
+from trailhound.collector.recall import AT_ONCE, Recall
+from trailhound.collector.stamp import EVER, Stamp
+from trailhound.collector.store import Listing
+from trailhound.collector.store.memory import MemoryStore
+from trailhound.collector.unsaved import Unsaved
+from trailhound.model import Run
+from trailhound.testing import make_span, store_row
+from trailhound.testing_traffic import request_of, spans_of
+
+from .conftest import Life, World
+
+LOOP = spans_of(1)
+TRACE = LOOP[0].trace_id.hex()
+
+
+def turn_over(world: World, life: Life, seconds: float) -> None:
+    world.seal()
+    for _ in range(8):
+        while life.turn_over():
+            pass
+        world.clock.advance(seconds / 8)
+
+
+# ------------------------------------------------------------ how far the store is
+
+
+def test_a_state_is_there_with_its_segment_and_its_batch_of_changes() -> None:
+    unsaved, run = Unsaved(stored=3), Run("r", "t", "shop", ["a"])
+    assert unsaved.has(EVER)
+    unsaved.add([run], [])
+    told = unsaved.stamp(4)
+    unsaved.take()
+    later = unsaved.stamp(4)
+    unsaved.stored(4)
+    assert not unsaved.has(told)
+    unsaved.saved()
+    assert (unsaved.has(told), unsaved.has(later)) == (True, False)
+    assert not unsaved.has(told._replace(segment=5))
+    unsaved.stored(5)
+    assert unsaved.has(told._replace(segment=5))
+
+
+def test_what_the_store_does_not_have_yet_is_owed_and_holds_up_nothing_else(tmp_path: Path) -> None:
+    store, closed, unsaved = MemoryStore(), ClosedTraces(tmp_path, 0), Unsaved()
+    span = make_span()
+    store.insert_segment("1", [store_row(span)])
+    for number in range(AT_ONCE):
+        closed.add("default", [f"waits{number}"], 1, Stamp(2, 0))
+    closed.add("default", [span.trace_id], 1, Stamp(1, 0))
+    recall = Recall(closed, lambda: store, unsaved.has)
+    given: list[Stored] = []
+    for number in range(AT_ONCE):
+        assert recall("default", f"waits{number}") == Stored()
+    assert recall("default", span.trace_id) == Stored()
+    assert recall.owed == AT_ONCE + 1
+    unsaved.stored(1)
+    for _ in range(2):
+        recall.settle(given.append)
+    assert [[s.span_id for s in stored.spans] for stored in given] == [[span.span_id]]
+    assert recall.owed == AT_ONCE
+
+
+# ------------------------------------------------------------ whole monitors
+
+
+def test_a_run_stays_until_the_store_has_all_of_it(world: World) -> None:
+    life = world.live()
+    world.receive(request_of(LOOP))
+    life.pump.step()
+    world.clock.advance(5)
+    for _ in range(4):
+        life.pump.step()
+        world.clock.advance(60)
+    assert [live.run.status for live in life.watch.runs.values()] == ["completed"]
+    turn_over(world, life, 100)
+    assert life.watch.runs == {}
+
+
+def test_a_replay_outruns_the_store(world: World) -> None:
+    """In a replay an hour passes in no time: a late span finds the run whole, though half of it is not stored yet."""
+    life = world.live()
+    world.receive(request_of(LOOP[:3]))
+    turn_over(world, life, 2)
+    world.receive(request_of(LOOP[3:6]))
+    world.seal()
+    life.pump.step()
+    world.clock.advance(4000)
+    for part in (spans_of(0)[:1], spans_of(0)[1:2], LOOP[6:]):
+        world.receive(request_of(part))
+        world.clock.advance(100)
+    life = world.live()
+    turn_over(world, life, 8)
+    world.finish(life)
+    run = world.store.get_trajectory(TRACE)
+    assert run is not None
+    assert (run.status, run.totals.steps, run.totals.tool_calls) == ("completed", len(LOOP), 5)
+    [loop] = [f for f in world.store.findings_of("default", [run.trajectory_id]) if f.rule == "loop"]
+    assert len(loop.evidence) == 5
+    assert len(world.store.list_trajectories(Listing())) == 2
