@@ -22,11 +22,6 @@ class CycleSettings(RuleSettings):
     )  # fmt: skip
 
 
-class Call(NamedTuple):
-    shape: Shape
-    step: Step
-
-
 class Round(NamedTuple):
     """The cycle that an agent is in; replaced, never changed."""
 
@@ -41,14 +36,30 @@ class Round(NamedTuple):
 class Lane(Part):
     """The last calls of one agent."""
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Step] = field(default_factory=list)
+    marks: list[int] = field(default_factory=list)
+    """Of `calls`: to look for an equal one is one comparison each."""
+    shapes: list[Shape | None] = field(default_factory=list)
+    """Of those `calls` whose mark another one had."""
     matches: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
     """By period: how many of the last calls in a row equal the one that many calls before, without progress."""
-    keys: list[bytes] = field(default_factory=list)
-    """Of the shapes of `calls`: to look for an equal one is one comparison each."""
     matching: bool = False
     """Whether any of `matches` may not be 0."""
     round: Round | None = None
+
+    def add(self, step: Step, mark: int, shape: Shape | None) -> None:
+        self.calls.append(step)
+        self.marks.append(mark)
+        self.shapes.append(shape)
+        if len(self.calls) > WINDOW:
+            del self.calls[0], self.marks[0], self.shapes[0]
+
+    def shape(self, back: int, calls: Repetition) -> Shape:
+        """What the call asked that came `back` calls ago; 1 is the last one."""
+        shape = self.shapes[-back]
+        if shape is None:
+            shape = self.shapes[-back] = calls.shape(self.calls[-back])
+        return shape
 
 
 @dataclass(slots=True)
@@ -78,32 +89,28 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
         self._calls = Repetition(tools)
 
     def step(self, state: Cycles, step: Step, run_id: str) -> None:
-        shape = self._calls.asked(step)
-        if shape is None:
+        mark = self._calls.mark(step)
+        if mark is None:
             return
         lane = lane_of(state.lanes, agent_of(step, "trajectory"), Lane)
-        call = Call(shape, step)
-        if lane.calls and lane.calls[-1].shape == shape and step.start_ns < lane.calls[-1].step.end_ns:
-            return  # equal calls of one parallel turn are one
-        self._match(lane, call)
-        lane.calls.append(call)
-        lane.keys.append(shape.key)
-        if len(lane.calls) > WINDOW:
-            del lane.calls[0], lane.keys[0]
+        if mark not in lane.marks[-MAX_PERIOD:]:  # nearly always
+            if lane.matching:
+                lane.matches, lane.matching = [0] * (MAX_PERIOD + 1), False
+            lane.add(step, mark, None)
+        else:
+            shape = self._calls.shape(step)
+            if step.start_ns < lane.calls[-1].end_ns and lane.shape(1, self._calls) == shape:
+                return  # equal calls of one parallel turn are one
+            self._match(lane, step, shape)
+            lane.add(step, mark, shape)
         if lane.matching or lane.round is not None:
             self._follow(state, lane, step)
 
-    def _match(self, lane: Lane, call: Call) -> None:
+    def _match(self, lane: Lane, step: Step, shape: Shape) -> None:
         calls, matches = lane.calls, lane.matches
-        recent = lane.keys[-MAX_PERIOD:]
-        if call.shape.key not in recent:  # nearly always
-            if lane.matching:
-                lane.matches, lane.matching = [0] * (MAX_PERIOD + 1), False
-            return
         lane.matching = True
         for period in range(1, min(MAX_PERIOD, len(calls)) + 1):
-            before = calls[-period]
-            same = alike(before.shape, call.shape) and not self._calls.progressed(before.step, call.step)
+            same = alike(lane.shape(period, self._calls), shape) and not self._calls.progressed(calls[-period], step)
             matches[period] = matches[period] + 1 if same else 0
 
     def _follow(self, state: Cycles, lane: Lane, step: Step) -> None:
@@ -123,14 +130,15 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
                 continue
             if any(lane.matches[shorter] >= period for shorter in range(1, period)):
                 continue  # made of a shorter round; of a single call: a loop
-            if _one_call([call.shape for call in lane.calls[-period:]]):
+            shapes = [lane.shape(back, self._calls) for back in range(period, 0, -1)]
+            if _one_call(shapes):
                 continue
             length = matched + period
             evidence: tuple[Ref, ...] = ()
             for call in lane.calls[-length:]:
-                evidence = add_evidence(evidence, ref(call.step))
-            tools = tuple(c.step.tool.name[:80] for c in lane.calls[-period:] if c.step.tool is not None)
-            return Round(period, tools, next_anchor(state.findings, _name(lane, period)), length, evidence)
+                evidence = add_evidence(evidence, ref(call))
+            tools = tuple(call.tool.name[:80] for call in lane.calls[-period:] if call.tool is not None)
+            return Round(period, tools, next_anchor(state.findings, _name(shapes)), length, evidence)
         return None
 
     def _draft(self, found: Round, step: Step) -> Draft:
@@ -158,7 +166,7 @@ def _one_call(shapes: list[Shape]) -> bool:
     return any(all(alike(one, other) for other in shapes) for one in shapes)
 
 
-def _name(lane: Lane, period: int) -> str:
+def _name(shapes: list[Shape]) -> str:
     """The same for a round wherever in it one starts to look."""
-    names = [call.shape.name for call in lane.calls[-period:]]
-    return stable_id(*min(names[i:] + names[:i] for i in range(period)))
+    names = [shape.name() for shape in shapes]
+    return stable_id(*min(names[i:] + names[:i] for i in range(len(names))))

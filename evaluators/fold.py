@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trailhound.evaluators.base import Draft, Ref, State, ended, ref
 from trailhound.evaluators.order import StepOrder
-from trailhound.evaluators.ruleset import RuleSet
+from trailhound.evaluators.ruleset import Readers, RuleSet
 from trailhound.model import Run, Scope
 
 FAR, CLOSE = 64, 8
@@ -24,7 +24,7 @@ class Off(State):
 class Fold:
     """The states of a scope's rules after the first `done` steps."""
 
-    __slots__ = ("_checkpoints", "_next", "_rules", "_scope", "_scope_id", "_set", "_spacing", "done", "states")
+    __slots__ = ("_checkpoints", "_next", "_readers", "_rules", "_scope", "_scope_id", "_set", "_spacing", "done", "states")
 
     def __init__(self, rules: RuleSet, scope: Scope, scope_id: str) -> None:
         self.done = 0
@@ -36,21 +36,19 @@ class Fold:
         self._spacing = FAR
         self._next = FAR
         self.states = self._begin()
+        self._readers = self._rules.readers
 
     def _begin(self) -> list[State]:
         return [e.begin(self._scope) for e in self._rules.evaluators]
 
     def advance(self, order: StepOrder) -> None:
         """Take all steps that were not taken yet."""
-        steps, runs, readers, evaluators = order.steps, order.runs, self._rules.readers, self._rules.evaluators
+        steps, runs, states = order.steps, order.runs, self.states
         for index in range(self.done, len(steps)):
-            step = steps[index]
-            for rule in readers.get(step.kind, ()):
-                state = self.states[rule]
-                if type(state) is Off:
-                    continue
+            step, run_id = steps[index], runs[index]
+            for rule, take in self._readers.get(step.kind, ()):
                 try:
-                    evaluators[rule].step(state, step, runs[index])
+                    take(states[rule], step, run_id)
                 except Exception as error:  # noqa: BLE001 - one rule's mistake must not stop the others
                     self._switch_off(rule, error, step.end_ns or step.start_ns, (ref(step),))
             self.done = index + 1
@@ -81,6 +79,7 @@ class Fold:
         else:
             self.done, self.states = 0, self._begin()
         self._next = self.done + CLOSE
+        self._readers = self._still_on()
 
     def rebase(self, keep: int) -> int:
         """Give up going back beyond about `keep` steps; returns how many steps at the start are no longer needed."""
@@ -115,3 +114,11 @@ class Fold:
         draft = Draft(FAILED, "warning", summary, "the rule judges every step", "it raised an exception", evidence)
         draft.first_ns = draft.last_ns = at_ns
         self.states[rule] = Off({**state.findings, FAILED: draft}, True)
+        self._readers = self._still_on()
+
+    def _still_on(self) -> Readers:
+        """Who is fed what: without the rules that were switched off."""
+        off = {rule for rule, state in enumerate(self.states) if type(state) is Off}
+        if not off:
+            return self._rules.readers
+        return {k: tuple(each for each in readers if each[0] not in off) for k, readers in self._rules.readers.items()}

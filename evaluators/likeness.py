@@ -41,10 +41,10 @@ class Shape(NamedTuple):
     texts: tuple[str, ...]
     """The short phrases among the arguments, in the order of their keys."""
 
-    @property
-    def name(self) -> str:
-        """Equal for calls that differ in no word."""
-        return hashlib.blake2b(self.key + repr(self.texts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+    def name(self, *, failing: bool = False) -> str:
+        """Equal for calls that differ in no word and all fail, or do not."""
+        key = self.key + b"\0failed" if failing else self.key
+        return hashlib.blake2b(key + repr(self.texts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def shape_of(tool: str, arguments: Any, volatile: Collection[str]) -> Shape:
@@ -52,6 +52,26 @@ def shape_of(tool: str, arguments: Any, volatile: Collection[str]) -> Shape:
     texts: list[str] = []
     key = tool.encode("utf-8", "replace") + b"\0" + _written(_mask(arguments, volatile, texts, 0))
     return Shape(key if len(key) <= MAX_KEY else hashlib.blake2b(key, digest_size=16).digest(), tuple(texts))
+
+
+def mark_of(tool: str, arguments: Any, volatile: Collection[str]) -> int:
+    """A number that calls which are `alike` share, and others nearly never: of the arguments that no mask changes.
+
+    A fifth of the work of `shape_of`, which is needed for calls of the same mark alone. Good within one process only.
+    """
+    mark = hash(tool)
+    if arguments.__class__ is not dict:
+        return mark
+    for key, value in arguments.items():
+        if volatile and key in volatile:
+            continue
+        kind = value.__class__
+        if kind is str:
+            plain = len(value) < _SHORT and " " not in value and ":" not in value and value.isprintable()
+        else:
+            plain = kind is int or (kind is float and value == value)  # not NaN, whose hash is by identity
+        mark += hash((key, value) if plain and key.__class__ is str and kind_of(key) == "value" else key)
+    return mark
 
 
 def alike(a: Shape, b: Shape) -> bool:

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from trailhound.evaluators.answers import Answer, Answers
 from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, add_evidence, ended, ref
-from trailhound.evaluators.likeness import Shape
 from trailhound.evaluators.repetition import Repetition, agent_of, lane_of, next_anchor
-from trailhound.evaluators.streaks import Lane, Streak, failed
+from trailhound.evaluators.streaks import Lane, Streak
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Run, Scope, Step
 
@@ -80,17 +79,15 @@ class Loop(Evaluator[LoopSettings, Loops]):
             return
         if state.answers:
             state.answers.pop(step.scope_id, None)  # it goes on working
-        shape = self._calls.asked(step)
-        if shape is None:
+        mark = self._calls.mark(step)
+        if mark is None:
             return
         lane = lane_of(state.lanes, agent_of(step, state.scope), Lane)
         lane.make_room()
-        if self._calls.failed(step):
-            self._count(state, lane, failed(shape), step, run_id, failing=True)
-        else:
-            if lane.failing:
-                self._recover(state, lane, shape)
-            self._count(state, lane, shape, step, run_id, failing=False)
+        failing = self._calls.failed(step)
+        if lane.failing and not failing:
+            self._recover(state, lane, mark, step)
+        self._count(state, lane, mark, step, run_id, failing=failing)
         if lane.period and not lane.on_course(self.settings.max_repeats):
             self._release(state, lane, step)
 
@@ -98,8 +95,8 @@ class Loop(Evaluator[LoopSettings, Loops]):
         if ended(run):
             yield from (replace(d, state="firing") for d in state.findings.values() if d.state == "pending")
 
-    def _count(self, state: Loops, lane: Lane, shape: Shape, step: Step, run_id: str, *, failing: bool) -> None:
-        number = lane.find(shape)
+    def _count(self, state: Loops, lane: Lane, mark: int, step: Step, run_id: str, *, failing: bool) -> None:
+        number = lane.find(mark, step, self._calls, failing=failing)
         changes = 0
         if number is not None and not failing and self._progress(lane.streaks[number], step):
             changes, number = lane.remove(number).changes + 1, None
@@ -108,15 +105,15 @@ class Loop(Evaluator[LoopSettings, Loops]):
             return
         seen = step if failing or self._calls.seen(step) else None
         transient = failing and self._calls.transient(step)
-        lane.start(Streak(shape, step, seen, _end(step), failing, transient, run_id, changes))
+        lane.start(Streak(mark, step, seen, _end(step), failing, transient, run_id, changes))
 
     def _progress(self, streak: Streak, step: Step) -> bool:
         """Whether this call brought something new."""
         return step.start_ns >= streak.end_ns and streak.seen is not None and self._calls.progressed(streak.seen, step)
 
-    def _recover(self, state: Loops, lane: Lane, shape: Shape) -> None:
+    def _recover(self, state: Loops, lane: Lane, mark: int, step: Step) -> None:
         """A success ends the failures of the same call: they were retries after all."""
-        number = lane.find(failed(shape))
+        number = lane.find(mark, step, self._calls, failing=True)
         if number is not None:
             state.withdraw(lane.remove(number).anchor)
 
@@ -153,7 +150,8 @@ class Loop(Evaluator[LoopSettings, Loops]):
     def _tell(self, state: Loops, lane: Lane, number: int, step: Step) -> None:
         streak = lane.streaks[number]
         if not streak.anchor:
-            streak = streak._replace(anchor=next_anchor(state.findings, streak.shape.name))
+            name = lane.shape(number, self._calls).name(failing=streak.failing)
+            streak = streak._replace(anchor=next_anchor(state.findings, name))
             lane.streaks[number] = streak
             lane.period = lane.period or (lane.course(self.settings.max_repeats) if state.scope == "trajectory" else 0)
             lane.waiting = (*lane.waiting, number) if lane.period else ()

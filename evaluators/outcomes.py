@@ -20,9 +20,11 @@ def says_failed(result: Any) -> bool:
     """
     if result.__class__ is not dict:
         return False
+    error = result.get("error")
+    if not error and "isError" not in result and "is_error" not in result:  # nearly always
+        return False
     if result.get("isError") is True or result.get("is_error") is True:
         return True
-    error = result.get("error")
     if not error or error.__class__ not in (str, dict, bool):
         return False
     return all(key.__class__ is str and key.replace("_", "").lower() in _ENVELOPE for key in result)

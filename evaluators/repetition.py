@@ -35,10 +35,15 @@ class Repetition:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
-    def asked(self, step: Step) -> Shape | None:
-        """What a call asked for; None when it is not to be compared (declared `poll`, not run, arguments unseen)."""
+    def mark(self, step: Step) -> int | None:
+        """Tells most calls apart; None for one that is not to be compared (declared `poll`, not run, arguments unseen)."""
         call = step.tool
-        return None if call is None or not executed(step) else self._tools.shape(call)
+        return None if call is None or not executed(step) else self._tools.mark(call)
+
+    def shape(self, step: Step) -> Shape:
+        """What a call that has a mark asked for."""
+        assert step.tool is not None
+        return self._tools.shape(step.tool)
 
     def failed(self, step: Step) -> bool:
         return step.status == "error" or (step.tool is not None and self._tools.failed(step.tool))
@@ -75,6 +80,9 @@ def agent_of(step: Step, scope: Scope) -> str:
 
 def lane_of(lanes: dict[str, Lane], key: str, make: type[Lane]) -> Lane:
     """The lane of one agent, made when it is new; the dictionary is in order of last use and bounded."""
+    lane = lanes.get(key)
+    if lane is not None and len(lanes) == 1:
+        return lane
     lane = lanes.pop(key, None)
     lane = lanes[key] = make() if lane is None else lane
     if len(lanes) > MAX_LANES:

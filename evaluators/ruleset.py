@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -18,7 +19,7 @@ from trailhound.evaluators.plugins import foreign_types
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
 from trailhound.evaluators.suppress import Suppressions
 from trailhound.evaluators.tools import Tools
-from trailhound.model import Kind, Scope
+from trailhound.model import Kind, Scope, Step
 
 if TYPE_CHECKING:  # `check` does without the library for metrics, which takes long to load
     from trailhound.metrics import Metrics
@@ -26,15 +27,19 @@ if TYPE_CHECKING:  # `check` does without the library for metrics, which takes l
 log = logging.getLogger(__name__)
 
 
+Readers = dict[Kind, tuple[tuple[int, Callable[[Any, Step, str], None]], ...]]
+"""By kind of step: the places of the rules that are fed it, with what takes it."""
+
+
 class ScopeRules:
     """The rules of one scope, and the places of those that take part in something."""
 
     def __init__(self, evaluators: list[Evaluator[Any, Any]]) -> None:
         self.evaluators = tuple(evaluators)
-        self.readers: dict[Kind, tuple[int, ...]] = {}
+        self.readers: Readers = {}
         for index, evaluator in enumerate(evaluators):
             for kind in evaluator.reads:
-                self.readers[kind] = (*self.readers.get(kind, ()), index)
+                self.readers[kind] = (*self.readers.get(kind, ()), (index, evaluator.step))
         self.concluding = tuple(i for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude)
         self.compare_runs = all(e.compares_runs for e in evaluators)
         """Whether in a scope wider than a run none of them speaks before a second run is there."""

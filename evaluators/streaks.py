@@ -7,16 +7,14 @@ from typing import NamedTuple
 
 from trailhound.evaluators.base import Part, Ref
 from trailhound.evaluators.likeness import Shape, alike
-from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW
+from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW, Repetition
 from trailhound.model import Step
-
-_FAILED = b"\0failed"
 
 
 class Streak(NamedTuple):
     """Equal calls of one agent since the last progress; replaced, never changed."""
 
-    shape: Shape
+    mark: int
     first: Step
     seen: Step | None
     """The latest call whose outcome is known."""
@@ -49,7 +47,9 @@ class Lane(Part):
     """The last calls of one agent."""
 
     streaks: dict[int, Streak] = field(default_factory=dict)
-    by_key: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
+    by_mark: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    shapes: dict[int, Shape] = field(default_factory=dict)
+    """Of the streaks whose mark another call had."""
     window: list[int] = field(default_factory=list)
     """Number of the streak of each call; negative when the call was no occurrence of its own."""
     number: int = 0
@@ -60,29 +60,41 @@ class Lane(Part):
     waiting: tuple[int, ...] = ()
     """Streaks that are told for sure only when no cycle comes of that round."""
 
-    def find(self, shape: Shape) -> int | None:
-        """The streak that a call continues; of several near ones the oldest."""
-        for number in self.by_key.get(shape.key, ()):
-            if alike(self.streaks[number].shape, shape):
+    def find(self, mark: int, step: Step, calls: Repetition, *, failing: bool) -> int | None:
+        """The streak (of failures, or of successes) that a call continues; of several near ones the oldest."""
+        numbers = self.by_mark.get(mark)
+        if numbers is None:
+            return None
+        shape = calls.shape(step)
+        for number in numbers:
+            if self.streaks[number].failing is failing and alike(self.shape(number, calls), shape):
                 return number
         return None
 
+    def shape(self, number: int, calls: Repetition) -> Shape:
+        """What the calls of a streak ask."""
+        shape = self.shapes.get(number)
+        if shape is None:
+            shape = self.shapes[number] = calls.shape(self.streaks[number].first)
+        return shape
+
     def start(self, streak: Streak) -> None:
-        self.number += 1
-        key = streak.shape.key
-        self.streaks[self.number] = streak
-        self.by_key[key] = (*self.by_key[key], self.number) if key in self.by_key else (self.number,)
-        self.window.append(self.number)
+        self.number = number = self.number + 1
+        mark = streak.mark
+        self.streaks[number] = streak
+        self.by_mark[mark] = (*self.by_mark[mark], number) if mark in self.by_mark else (number,)
+        self.window.append(number)
         self.failing += streak.failing
 
     def remove(self, number: int) -> Streak:
         streak = self.streaks.pop(number)
+        self.shapes.pop(number, None)
         self.failing -= streak.failing
-        rest = tuple(n for n in self.by_key[streak.shape.key] if n != number)
+        rest = tuple(n for n in self.by_mark[streak.mark] if n != number)
         if rest:
-            self.by_key[streak.shape.key] = rest
+            self.by_mark[streak.mark] = rest
         else:
-            del self.by_key[streak.shape.key]
+            del self.by_mark[streak.mark]
         return streak
 
     def make_room(self) -> None:
@@ -123,8 +135,3 @@ class Lane(Part):
 def _matched(recent: list[int], period: int) -> int:
     """How many of the last calls in a row continue the streak of the call `period` calls before."""
     return next((i for i, (x, y) in enumerate(zip(recent, recent[period:], strict=False)) if x != y), max(0, len(recent) - period))  # fmt: skip
-
-
-def failed(shape: Shape) -> Shape:
-    """What failures of a call are kept under."""
-    return shape._replace(key=shape.key + _FAILED)

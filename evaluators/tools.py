@@ -5,21 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from typing import Any
 
 from trailhound.config import Tool
 from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
 from trailhound.evaluators.contracts import Contracts
 from trailhound.evaluators.expressions import Expression, Uncomputable
-from trailhound.evaluators.likeness import Shape, shape_of
+from trailhound.evaluators.likeness import Shape, mark_of, shape_of
 from trailhound.evaluators.outcomes import says_failed
 from trailhound.evaluators.patterns import Pattern
 from trailhound.model import Step, ToolCall
 
 CACHED_NAMES = 4096
 """Names come from models: the look-up is cached for so many of them."""
-CACHED_SHAPES = 1024
-"""Calls whose shape is remembered: what is asked again is asked soon."""
 
 
 class Declared:
@@ -52,13 +51,13 @@ class Tools:
         self._entries = [(tool.match, Declared(tool, f"tools.{index}")) for index, tool in enumerate(declared)]
         self.any_high_risk = any(declared.high_risk for _, declared in self._entries)
         """Whether any call can need an approval."""
+        self._any_error_when = any(declared.error_when is not None for _, declared in self._entries)
         self.of = functools.lru_cache(CACHED_NAMES)(self._find)
         self.contracts = Contracts(contracts or [])
         self.claiming = tuple(declared for _, declared in self._entries if declared.claims)
         """The entries that say how an answer claims what their tools do."""
-        self._shapes: dict[tuple[str, str], Shape] = {}
-        """By tool and hash of the arguments."""
-        self.any_high_risk = any(declared.high_risk for _, declared in self._entries)
+        self._marked: tuple[Any, str, int | None] = (None, "", None)
+        """Arguments and name of the last call that was asked about, and its mark."""
 
     def _find(self, name: str) -> Declared:
         """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
@@ -67,23 +66,23 @@ class Tools:
                 return declared
         return WAITING if bare_name(name) in WAITS else UNDECLARED
 
-    def shape(self, call: ToolCall) -> Shape | None:
-        """What a call asks for, to compare it with others; None for a tool declared `poll` and for unseen arguments.
+    def mark(self, call: ToolCall) -> int | None:
+        """What tells most calls apart without looking at all they ask (`likeness.mark_of`); None for a tool declared
+        `poll` and for unseen arguments.
 
-        Remembered by the arguments' hash: rule after rule, scope after scope asks about the same call.
+        The last one is remembered: rule after rule, scope after scope asks about the same call.
         """
-        declared = self.of(call.name)
-        if call.arguments is None or declared.poll:
-            return None
-        if call.arguments_hash is None:
-            return shape_of(call.name, call.arguments, declared.volatile)
-        key = (call.name, call.arguments_hash)
-        shape = self._shapes.get(key)
-        if shape is None:
-            if len(self._shapes) >= CACHED_SHAPES:
-                self._shapes.clear()
-            shape = self._shapes[key] = shape_of(call.name, call.arguments, declared.volatile)
-        return shape
+        arguments, name = call.arguments, call.name
+        if arguments is self._marked[0] and name == self._marked[1]:
+            return self._marked[2]
+        declared = self.of(name)
+        mark = None if arguments is None or declared.poll else mark_of(name, arguments, declared.volatile)
+        self._marked = (arguments, name, mark)
+        return mark
+
+    def shape(self, call: ToolCall) -> Shape:
+        """What a call asks for, to compare it with others."""
+        return shape_of(call.name, call.arguments, self.of(call.name).volatile)
 
     def needs_approval(self, step: Step) -> bool:
         """Whether this step is a tool call that must not run without an approval."""
@@ -106,7 +105,7 @@ class Tools:
         """Whether the result says that the call failed: by `error_when` where that can be computed, else by its form."""
         if call.result is None:
             return False
-        error_when = self.of(call.name).error_when
+        error_when = self.of(call.name).error_when if self._any_error_when else None
         if error_when is None:
             return says_failed(call.result)
         try:

@@ -216,7 +216,7 @@ def test_ids_depend_on_tenant_scope_rule_and_anchor_alone() -> None:
     ("rules", "says"),
     [
         ({"lop": {}}, "`rules.lop` is not a rule; did you mean `loop`? known rules: "),
-        ({"loop": {"max_repeat": 3}}, "`rules.loop.max_repeat` is not a setting; did you mean `max_repeats`? known here: enabled, max_repeats"),
+        ({"loop": {"max_repeat": 3}}, "`rules.loop.max_repeat` is not a setting; did you mean `max_repeats`? known here: enabled, for, max_repeats, severity"),
         ({"loop": {"max_repeats": 0}}, "`rules.loop.max_repeats`: Input should be greater than or equal to 1"),
         ({"cycle": {"max_repeats": "x"}}, "`rules.cycle.max_repeats`: Input should be a valid integer"),
     ],
