@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.evaluators.base import MAX_FINDINGS, Draft, Evaluator, RuleSettings, State, ended, ref
+from trailhound.evaluators.tools import Tools
 from trailhound.model import ApprovalVerdict, Run, Severity, Step, Verdict
 
 SEVERITY: dict[Verdict, Severity] = {"missing": "critical", "denied": "critical", "unknown": "warning"}
@@ -41,9 +42,13 @@ class ApprovalRule(Evaluator[RuleSettings, Awaiting]):
     reads = ("tool",)
     StateType = Awaiting
 
+    def __init__(self, settings: RuleSettings, tools: Tools) -> None:
+        super().__init__(settings, tools)
+        self.scopes = ("trajectory",) if tools.any_high_risk else ()
+
     def step(self, state: Awaiting, step: Step, run_id: str) -> None:
         call = step.tool
-        if call is None or step.status in ("denied", "pending"):
+        if call is None or not self.tools.of(call.name).high_risk or step.status in ("denied", "pending"):
             return
         high_risk, uncomputable = self.tools.high_risk(call)
         if not high_risk:

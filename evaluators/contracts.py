@@ -10,7 +10,18 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from trailhound.demands import TaskContract
-from trailhound.evaluators.base import Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, executed, ref
+from trailhound.evaluators.base import (
+    Draft,
+    Evaluator,
+    Part,
+    Ref,
+    RuleSettings,
+    State,
+    add_evidence,
+    ended,
+    executed,
+    ref,
+)
 from trailhound.model import Run, Step
 
 if TYPE_CHECKING:
@@ -159,6 +170,8 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
         return tuple((claim, marks[claim[0]]) for claim in self.tools.contracts.claims(agent) if claim[0] in marks)
 
     def conclude(self, state: Ledger[T], run: Run) -> Iterable[Draft]:
+        if not state.tracks and not ended(run):
+            return
         for claim in self.tools.contracts.of_run(run):
             demand = self._demands.get(claim[0])
             if demand is not None:

@@ -48,7 +48,7 @@ class Drift(Evaluator[RuleSettings, Seen]):
 
 def _draft(agent: str, changed: tuple[str, ...], before: Profile, after: Profile, portrait: Portrait) -> Draft:
     what = " and ".join(_IN_WORDS[part] for part in changed)
-    at = portrait.first.end_ns or portrait.first.start_ns if portrait.first is not None else 0
+    at = portrait.first.end_ns or portrait.first.start_ns
     return Draft(
         anchor=f"agent:{agent}",
         severity="info",

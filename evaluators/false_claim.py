@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trailhound.canonical import canonical_json
-from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, executed, ref
+from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, ref
 from trailhound.evaluators.capability import can_do
 from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences, stems
 from trailhound.evaluators.patterns import Pattern
@@ -28,7 +28,7 @@ class Called(State):
     failed: dict[str, tuple[Ref, ...]] = field(default_factory=dict)
     """Name -> calls that failed, were denied or never ran."""
     results: list[Any] = field(default_factory=list)
-    last: tuple[Ref, ...] = ()
+    last: Step | None = None
     """The last model call: it gave the answer."""
     full: bool = False
 
@@ -55,15 +55,16 @@ class FalseClaim(Evaluator[RuleSettings, Called]):
 
     def step(self, state: Called, step: Step, run_id: str) -> None:
         if step.kind == "llm":
-            state.last = (ref(step),)
+            state.last = step
         elif step.tool is not None and step.kind == "tool":
             self._call(state, step, step.tool.name)
 
     def _call(self, state: Called, step: Step, name: str) -> None:
         assert step.tool is not None
-        if len(state.done) + len(state.failed) >= MAX_NAMES and name not in state.done and name not in state.failed:
+        succeeded = step.status == "ok" and not self.tools.failed(step.tool)
+        if name not in state.done and name not in state.failed and len(state.done) + len(state.failed) >= MAX_NAMES:
             state.full = True
-        elif step.status == "ok" and executed(step) and not self.tools.failed(step.tool):
+        elif succeeded:
             state.done.add(name)
         else:
             state.failed[name] = add_evidence(state.failed.get(name, ()), ref(step))[:MAX_RESULTS]
@@ -144,6 +145,6 @@ def _draft(action: str, claim: str, tried: list[Ref], state: Called) -> Draft:
         summary=f"the answer claims an action ({action[:60]}) that no successful call did",
         expected="a successful call before the claim",
         actual=how,
-        evidence=tuple(tried) or state.last,
+        evidence=tuple(tried) or ((ref(state.last),) if state.last is not None else ()),
         details={"action": action, "claim": claim, "failed_calls": len(tried)},
     )

@@ -24,7 +24,18 @@ class Off(State):
 class Fold:
     """The states of a scope's rules after the first `done` steps."""
 
-    __slots__ = ("_checkpoints", "_next", "_readers", "_rules", "_scope", "_scope_id", "_set", "_spacing", "done", "states")
+    __slots__ = (
+        "_checkpoints",
+        "_next",
+        "_readers",
+        "_rules",
+        "_scope",
+        "_scope_id",
+        "_set",
+        "_spacing",
+        "done",
+        "states",
+    )
 
     def __init__(self, rules: RuleSet, scope: Scope, scope_id: str) -> None:
         self.done = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -69,7 +70,7 @@ def mark_of(tool: str, arguments: Any, volatile: Collection[str]) -> int:
         if kind is str:
             plain = len(value) < _SHORT and " " not in value and ":" not in value and value.isprintable()
         else:
-            plain = kind is int or (kind is float and value == value)  # not NaN, whose hash is by identity
+            plain = kind is int or (kind is float and not math.isnan(value))
         mark += hash((key, value) if plain and key.__class__ is str and kind_of(key) == "value" else key)
     return mark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ class Given(State):
     hand_overs: dict[str, HandOver] = field(default_factory=dict)
     """By the taker's name as it is compared; "" for a hand-over that does not say."""
     agents: dict[str, None] = field(default_factory=dict)
-    """Names, as they are compared, of agents that made a call."""
+    """Names of agents that made a call."""
 
 
 class LostSubagent(Evaluator[RuleSettings, Given]):
@@ -67,8 +68,9 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
     StateType = Given
 
     def step(self, state: Given, step: Step, run_id: str) -> None:
-        if step.agent is not None and len(state.agents) < MAX_AGENTS:
-            state.agents[_compared(step.agent)] = None
+        agent = step.agent
+        if agent is not None and agent not in state.agents and len(state.agents) < MAX_AGENTS:
+            state.agents[agent] = None
         taker = _taker(step)
         if taker is None or step.status not in ("ok", "open"):
             return
@@ -83,7 +85,9 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
     def conclude(self, state: Given, run: Run) -> Iterable[Draft]:
         if not ended(run) or run.status_reason in OUR_DOING:
             return
-        agents = {_compared(name) for name in run.agents} | state.agents.keys()
+        if not state.hand_overs:
+            return
+        agents = {_compared(name) for name in (*run.agents, *state.agents)}
         for key, given in state.hand_overs.items():
             others = agents - {_compared(given.giver or "")}
             if (key in agents if key else others) or run.called_services:
@@ -116,12 +120,19 @@ def _taker(step: Step) -> str | None:
     return _by_tool(step.tool) if step.kind == "tool" and step.tool is not None else None
 
 
+@functools.lru_cache(4096)
+def _named_by(tool: str) -> str | None:
+    """What a transfer tool's name says of the taker; None when it is no transfer tool."""
+    match = _TOOL.fullmatch(tool)
+    return None if match is None else match[1]
+
+
 def _by_tool(call: ToolCall) -> str | None:
-    match = _TOOL.fullmatch(call.name)
-    if match is None:
+    named = _named_by(call.name)
+    if named is None:
         return None
-    if match[1].lower() not in _ANY_AGENT:
-        return _name(match[1])
+    if named.lower() not in _ANY_AGENT:
+        return _name(named)
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     return next((_name(v) for name in _NAMES if isinstance(v := arguments.get(name), str)), "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trailhound.evaluators.base import Part, Ref, ref
 from trailhound.makeup import prompt_hash, tools_hash
@@ -36,24 +36,44 @@ NOTHING = Profile()
 
 @dataclass(slots=True)
 class Portrait(Part):
-    """One agent in one run."""
+    """One agent in one run: what its calls showed, which is hashed when somebody asks."""
 
-    profile: Profile = NOTHING
+    first: Step
     calls: int = 0
-    first: Step | None = None
-    evidence: tuple[Ref, ...] = ()
+    models: tuple[str, ...] = ()
+    prompts: tuple[Any, ...] = ()
+    """As they were recorded, one that repeats once."""
+    tools: tuple[Any, ...] = ()
+    known: Profile | None = field(default=None, compare=False)
+    """The profile as it was last asked for."""
 
     def add(self, step: Step) -> None:
-        if self.first is None:
-            self.first, self.evidence = step, (ref(step),)
         self.calls += 1
-        model = (step.model.response or step.model.request) if step.model is not None else None
-        if model is not None and model not in self.profile.model and len(self.profile.model) < LOOKED_AT:
-            self.profile = self.profile._replace(model=self.profile.model | {model[:200]})
-        if self.calls <= LOOKED_AT and (step.system_prompt is not None or step.tool_definitions is not None):
-            self.profile = self.profile.joined(
-                Profile(_known(prompt_hash(step.system_prompt)), _known(tools_hash(step.tool_definitions)))
+        model = step.model
+        name = None if model is None else model.response or model.request
+        if name is not None and name not in self.models and len(self.models) < LOOKED_AT:
+            self.models, self.known = (*self.models, name), None
+        if self.calls > LOOKED_AT:
+            return
+        prompt, tools = step.system_prompt, step.tool_definitions
+        if prompt is not None and prompt not in self.prompts:
+            self.prompts, self.known = (*self.prompts, prompt), None
+        if tools is not None and tools not in self.tools:
+            self.tools, self.known = (*self.tools, tools), None
+
+    @property
+    def profile(self) -> Profile:
+        if self.known is None:
+            self.known = Profile(
+                frozenset(filter(None, map(prompt_hash, self.prompts))),
+                frozenset(filter(None, map(tools_hash, self.tools))),
+                frozenset(name[:200] for name in self.models),
             )
+        return self.known
+
+    @property
+    def evidence(self) -> tuple[Ref, ...]:
+        return (ref(self.first),)
 
 
 @dataclass(slots=True)
@@ -67,14 +87,13 @@ class Portraits(Part):
         if portrait is None:
             if len(self.of) >= MAX_AGENTS:
                 return
-            portrait = self.of[step.scope_id] = Portrait()
+            portrait = self.of[step.scope_id] = Portrait(step)
         portrait.add(step)
 
     def by_agent(self, unnamed: str | None) -> dict[str, tuple[Profile, Portrait]]:
         """Each agent's profile and the first of its portraits; `unnamed` is whose calls without a name are."""
         found: dict[str, tuple[Profile, Portrait]] = {}
         for portrait in self.of.values():
-            assert portrait.first is not None
             name = portrait.first.agent or unnamed or ""
             known = found.get(name)
             found[name] = (
@@ -90,7 +109,3 @@ def profiles_of(steps: Iterable[Step], unnamed: str | None) -> dict[str, Profile
         if step.kind == "llm":
             portraits.add(step)
     return {name: profile for name, (profile, _) in portraits.by_agent(unnamed).items()}
-
-
-def _known(hashed: str | None) -> frozenset[str]:
-    return frozenset() if hashed is None else frozenset((hashed,))

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, ref
+from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, ref
 from trailhound.evaluators.baseline import Baseline, Excess, excesses, measured
 from trailhound.model import Run, Step
 
@@ -23,7 +23,7 @@ class RegressionSettings(RuleSettings):
 
 @dataclass(slots=True)
 class LastCall(State):
-    evidence: tuple[Ref, ...] = ()
+    call: Step | None = None
 
 
 class Regression(Evaluator[RegressionSettings, LastCall]):
@@ -52,7 +52,7 @@ class Regression(Evaluator[RegressionSettings, LastCall]):
     StateType = LastCall
 
     def step(self, state: LastCall, step: Step, run_id: str) -> None:
-        state.evidence = (ref(step),)
+        state.call = step
 
     def conclude(self, state: LastCall, run: Run) -> Iterable[Draft]:
         baseline = run.baseline
@@ -73,7 +73,7 @@ def _draft(found: list[Excess], baseline: Baseline, state: LastCall) -> Draft:
         summary=f"the run's {worst.metric} is {_number(worst.value)}, {ratio}{many}",
         expected=f"{worst.metric} of at most {_number(worst.limit)}, normally {_number(worst.median)}",
         actual=f"{_number(worst.value)}, {worst.deviations:.1f} robust deviations above the median",
-        evidence=state.evidence,
+        evidence=(ref(state.call),) if state.call is not None else (),
         details={
             **_details(worst),
             "baseline": "pinned" if baseline.pinned else "frozen" if baseline.frozen else "rolling",

@@ -34,14 +34,13 @@ class ToolErrorSettings(RuleSettings):
 
 
 class Tally(NamedTuple):
-    """The calls of one tool so far; replaced, never changed."""
+    """The failures of one tool so far; replaced, never changed."""
 
-    calls: int = 0
     failed: int = 0
     trailing: int = 0
     """Failures since the last success: those that nothing has made good yet."""
     number: int = 0
-    """Which of the run's tool calls the last call of this tool was."""
+    """Which of the run's tool calls the last failure was."""
     evidence: tuple[Ref, ...] = ()
     last_error: str = ""
 
@@ -51,9 +50,12 @@ class Errors(State):
     rate: Rate | None = None
     """Of an agent over its runs; the rest is for a run alone."""
     calls: int = 0
-    tools: dict[str, Tally] = field(default_factory=dict)
-    recent: list[str] = field(default_factory=list)
-    """Names of the tools called last, as many as the patience."""
+    tools: dict[str, int] = field(default_factory=dict)
+    """Calls of each tool."""
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """Of the tools that failed."""
+    waiting: dict[int, str] = field(default_factory=dict)
+    """Number of a failure -> name of its tool, which was not called since."""
 
 
 class ToolError(Evaluator[ToolErrorSettings, Errors]):
@@ -94,16 +96,27 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
             return
         state.calls += 1
         name = step.tool.name
-        before = state.tools.pop(name, None) or Tally()
+        state.tools[name] = state.tools.get(name, 0) + 1
         failure = self._failure(step, step.tool)
-        tally = state.tools[name] = _after(before, state.calls, step, failure)  # last: the first is the longest unused
+        if failure is not None or name in state.tallies:
+            self._take(state, name, failure, step)
+        if state.waiting:
+            self._lose_patience(state, step)
+        if len(state.tools) > MAX_TOOLS:
+            _forget(state, next(iter(state.tools)))
+
+    def _take(self, state: Errors, name: str, failure: str | None, step: Step) -> None:
+        """A call of a tool that fails, or did before."""
+        before = state.tallies.get(name) or Tally()
+        tally = state.tallies[name] = _after(before, state.calls, step, failure)
+        state.waiting.pop(before.number, None)
+        if failure is not None:
+            state.waiting[state.calls] = name
         if failure is not None or before.trailing:
             told = state.findings.get(name)
             stays = told is not None and told.state == "firing" and told.severity == "warning"
-            state.report(_draft(name, tally, "firing" if stays or not tally.trailing else "pending", step), step)
-        self._lose_patience(state, name, step)
-        if len(state.tools) > MAX_TOOLS:
-            del state.tools[next(iter(state.tools))]
+            standing: FindingState = "firing" if stays or not tally.trailing else "pending"
+            state.report(_draft(name, state.tools[name], tally, standing, step), step)
 
     def conclude(self, state: Errors, run: Run) -> Iterable[Draft]:
         if ended(run):
@@ -114,38 +127,41 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
             return (step.error.type or step.error.message or "error")[:200] if step.error is not None else "error"
         return "the result says so" if self.tools.failed(call) else None
 
-    def _lose_patience(self, state: Errors, name: str, step: Step) -> None:
+    def _lose_patience(self, state: Errors, step: Step) -> None:
         """Let the failure fire whose last chance this call was."""
-        state.recent.append(name)
-        if len(state.recent) <= self.settings.patience:
-            return
-        name = state.recent.pop(0)
-        tally = state.tools.get(name)
-        if tally is not None and tally.trailing and tally.number == state.calls - self.settings.patience:
-            state.report(_draft(name, tally, "firing", step), step)
+        name = state.waiting.pop(state.calls - self.settings.patience, None)
+        if name is not None:
+            state.report(_draft(name, state.tools[name], state.tallies[name], "firing", step), step)
 
 
 def _after(before: Tally, number: int, step: Step, failure: str | None) -> Tally:
     if failure is None:
-        return Tally(before.calls + 1, before.failed, 0, number, before.evidence, before.last_error)
+        return before._replace(trailing=0)
     evidence = add_evidence(before.evidence, ref(step))
-    return Tally(before.calls + 1, before.failed + 1, before.trailing + 1, number, evidence, failure)
+    return Tally(before.failed + 1, before.trailing + 1, number, evidence, failure)
 
 
-def _draft(name: str, tally: Tally, state: FindingState, about: Step) -> Draft:
+def _forget(state: Errors, name: str) -> None:
+    del state.tools[name]
+    tally = state.tallies.pop(name, None)
+    if tally is not None:
+        state.waiting.pop(tally.number, None)
+
+
+def _draft(name: str, calls: int, tally: Tally, state: FindingState, about: Step) -> Draft:
     recovered = tally.failed - tally.trailing
     outcome = "later calls succeeded" if not tally.trailing else "no later call succeeded"
     return Draft(
         anchor=name,
         severity="warning" if tally.trailing else "info",
-        summary=f"{tally.failed} of {tally.calls} calls of {name[:80]} failed; {outcome}",
+        summary=f"{tally.failed} of {calls} calls of {name[:80]} failed; {outcome}",
         expected="the call succeeds, or a later one does",
         actual=f"last error: {tally.last_error}",
         evidence=tally.evidence,
         about=about,
         details={
             "tool": name,
-            "calls": tally.calls,
+            "calls": calls,
             "failed": tally.failed,
             "recovered": recovered,
             "recovery_rate": round(recovered / tally.failed, 4),

@@ -262,7 +262,7 @@ def test_a_step_in_order_is_taken_once(rule: Evaluator[Any, Any], monkeypatch: p
         taken += 1
 
     monkeypatch.setattr(type(rule), "step", count)
-    judge = ScopeJudge(RULES, scopes_of(rule)[0], "id", "default")
+    judge = ScopeJudge(RuleSet(CONFIG), scopes_of(rule)[0], "id", "default")
     steps = long_history(500)
     for step in steps:
         judge.put(step)
