@@ -17,10 +17,10 @@ from trailhound.collector.rebuild import logs_request, stored_of
 from trailhound.collector.store import open_store
 from trailhound.collector.store.base import RUN_FILTERS, Listing, Store
 from trailhound.config import Config
-from trailhound.daemon import locked
 from trailhound.errors import Invalid
 from trailhound.metrics import Metrics
 from trailhound.model import Record, Run
+from trailhound.occupancy import Occupancy
 from trailhound.recordings import Body, Skipped, files, read
 
 PAGE = 500
@@ -85,7 +85,7 @@ class StoreHistory:
 def opened(config: Config) -> Iterator[Store]:
     """The store of a configuration. Raises Invalid when a daemon has the data directory."""
     dsn = config.store.dsn or f"chdb://{(config.data_dir / 'store').resolve()}"
-    held = locked(config) if config.store.dsn is None else nullcontext()
+    held = Occupancy(config) if config.store.dsn is None else nullcontext()
     with held:
         store = open_store(dsn, config.retention, Metrics())
         try:

@@ -20,8 +20,13 @@ import yaml
 T = TypeVar("T")
 
 FREE_PORTS = {"receive": {"grpc": "127.0.0.1:0", "http": "127.0.0.1:0"}, "api": {"listen": "127.0.0.1:0"}}
-COMMAND = [sys.executable, "-c", "from trailhound.cli import main; main()", "serve", "--config"]
-START_S = 60.0
+TRAILHOUND = [sys.executable, "-c", "from trailhound.cli import main; main()"]
+COMMAND = [*TRAILHOUND, "serve", "--config"]
+READY = {
+    "serve": r"ready grpc=\S+ http=\S+ api=\S+\n",
+    "receive": r"ready grpc=\S+ http=\S+\n",
+    "monitor": r"ready api=\S+\n",
+}
 
 
 def configured(directory: Path, settings: dict[str, Any] | None = None) -> Path:
@@ -32,21 +37,27 @@ def configured(directory: Path, settings: dict[str, Any] | None = None) -> Path:
 
 
 class RunningDaemon:
-    """Started when made, ready when made; `with` ends it."""
+    """Started when made, ready when made; `with` ends it.
 
-    def __init__(self, config: Path, *, environ: dict[str, str] | None = None) -> None:
+    `command` is `serve`, or `receive` or `monitor` for that half alone, which has its own addresses only.
+    """
+
+    def __init__(self, config: Path, *, environ: dict[str, str] | None = None, command: str = "serve") -> None:
         self.log = config.with_suffix(".log")
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*COMMAND, str(config)], stdout=subprocess.PIPE, stderr=log, env=os.environ | (environ or {})
+                [*TRAILHOUND, command, "--config", str(config)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=os.environ | (environ or {}),
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
-        match = re.fullmatch(r"ready grpc=(\S+) http=(\S+) api=(\S+)\n", line)
-        if match is None:
+        if re.fullmatch(READY[command], line) is None:
             self.kill()
             raise AssertionError(f"no ready line but {line!r}: {self.log.read_text()}")
-        self.grpc, self.http, self.api = match.groups()
+        addresses = dict(word.split("=") for word in line.split()[1:])
+        self.grpc, self.http, self.api = (addresses.get(name, "") for name in ("grpc", "http", "api"))
 
     def __enter__(self) -> Self:
         return self

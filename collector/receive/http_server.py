@@ -20,6 +20,8 @@ from trailhound.errors import Invalid, Retryable
 
 log = logging.getLogger(__name__)
 
+HEALTH = "/healthz"
+"""Answered while the event loop turns, also when connections are refused their data: for probes of containers."""
 PATHS: dict[str, AnySignal] = {"/v1/traces": "traces", "/v1/logs": "logs", "/v1/metrics": "metrics"}
 ENCODINGS: dict[str, Encoding] = {
     "application/x-protobuf": "protobuf",
@@ -82,6 +84,8 @@ class HttpServer:
 
     async def _answer(self, request: web.BaseRequest) -> web.Response:
         """The response to any request. Raises nothing but ConnectionError, when the client is gone."""
+        if request.path == HEALTH and request.method in ("GET", "HEAD"):
+            return web.Response(text="ok\n", headers={"Server": "trailhound"})
         signal = PATHS.get(request.path)
         encoding = ENCODINGS.get(_media_type(request), "json")
         with self._service.in_flight.ticket() as ticket:
