@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
+from trailhound.collector.assemble.earlier import place_of
 from trailhound.collector.assemble.idling import IdleTimes
 from trailhound.collector.assemble.lessons import Lessons
 from trailhound.collector.assemble.life import OPEN, Outlook, outlook
@@ -138,10 +139,9 @@ class Watch:
         self._settle_all()
         self.verdicts.advance(now_ns)
         self._make_room()
-        for key in self._due.due(now_ns):
-            run = self.runs.get(key)
-            if run is not None and run.run.status in OPEN:
-                self._close_if_due(run, now_ns)
+        due = (run for run in map(self.runs.get, self._due.due(now_ns)) if run is not None and run.run.status in OPEN)
+        for run in sorted(due, key=lambda each: place_of(each.run)):  # in the order in which baselines learn from them
+            self._close_if_due(run, now_ns)
         self._leaving.advance(now_ns)
         self._call_back(now_ns)
         self._wider.catch_up(now_ns)
@@ -193,7 +193,7 @@ class Watch:
         """The input has ended: idle time has passed for every run. One that waits for a person still waits."""
         self._settle_all()
         self.verdicts.end()
-        for run in sorted(self.runs.values(), key=lambda each: (each.run.ended_ns, each.run.trajectory_id)):
+        for run in sorted(self.runs.values(), key=lambda each: place_of(each.run)):
             view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
                 self._close(

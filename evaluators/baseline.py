@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -37,25 +35,13 @@ def measured(run: Run) -> Values:
     )
 
 
-class Rolling:
-    """The logarithms of one metric of the latest runs, sorted; adding one costs a shift of references."""
+class Ordered:
+    """The logarithms of one metric of the runs that a baseline is made of, sorted."""
 
-    __slots__ = ("_latest", "_tiny", "sorted")
+    __slots__ = ("sorted",)
 
-    def __init__(self, size: int, tiny: float) -> None:
-        self._latest: deque[float | None] = deque(maxlen=size)
-        self._tiny = tiny
+    def __init__(self) -> None:
         self.sorted: list[float] = []
-
-    def add(self, value: float | None) -> None:
-        """Take a run's value; one that is unknown takes its place among the runs too."""
-        oldest = self._latest[0] if len(self._latest) == self._latest.maxlen else None
-        if oldest is not None:
-            del self.sorted[bisect_left(self.sorted, oldest)]
-        x = None if value is None else math.log(max(value, self._tiny))
-        self._latest.append(x)
-        if x is not None:
-            insort(self.sorted, x)
 
 
 def middle(ordered: Sequence[float]) -> float:
@@ -99,7 +85,7 @@ class Baseline:
 
     __slots__ = ("_pinned", "_windows", "frozen")
 
-    def __init__(self, windows: Sequence[Rolling], pinned: Sequence[Typical | None] | None = None, *, frozen: bool = False) -> None:  # fmt: skip
+    def __init__(self, windows: Sequence[Ordered], pinned: Sequence[Typical | None] | None = None, *, frozen: bool = False) -> None:  # fmt: skip
         self._windows = windows
         self._pinned = pinned
         self.frozen = frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from trailhound.canonical import stable_id
@@ -39,6 +40,8 @@ class Background:
         self._ended: dict[Subject, dict[RunKey, Run]] = {}
         """Runs in memory that have ended."""
         self._again: dict[RunKey, None] = {}
+        self._unlearnt: dict[Subject, dict[str, int]] = {}
+        """Subjects with news that were not taken, and of their runs that ended since the first journal segment."""
         self.findings: dict[str, Finding] = {}
         """The latest findings about versions, by id."""
         self._news: dict[str, tuple[str, str, Finding]] = {}
@@ -55,7 +58,7 @@ class Background:
         observed = self.observed_of(subject)
         if run.trajectory_id in observed and run.status in ("open", "waiting"):
             observed.remove(run.trajectory_id)  # learnt from in an earlier life; it goes on
-            self._lessons.learn(subject, *observed.take_news(), KNOWN)
+            self._unlearnt.setdefault(subject, {})
         run.baseline = observed.baseline((run.ended_ns, run.trajectory_id))
 
     def ended(self, run: Run, steps: list[Step], segment: int = 0) -> None:
@@ -85,14 +88,21 @@ class Background:
 
     def _observe(self, run: Run, subject: Subject, segment: int) -> None:
         observed = self.observed_of(subject)
-        place = place_of(run)
-        index = observed.put(Observation(place, run.service_version or "", measured(run)))
-        changed, gone = observed.take_news()
-        self._lessons.learn(subject, [each for each in changed if each.place != place], gone, KNOWN)
-        self._lessons.learn(subject, [observed.runs[index]], (), segment)
-        if index < len(observed.runs) - 1:
-            self._judge_later(subject, place)
+        index = observed.put(Observation(place_of(run), run.service_version or "", measured(run)))
+        self._unlearnt.setdefault(subject, {})[run.trajectory_id] = segment
         self._compare_versions(run, observed, index)
+
+    def _learn(self, subject: Subject) -> None:
+        """Keep what changed in what is known of a subject, once for all runs that ended together."""
+        segments, observed = self._unlearnt.pop(subject), self.observed[subject]
+        changed, gone = observed.take_news()
+        self._lessons.learn(subject, [each for each in changed if each.place[1] not in segments], gone, KNOWN)
+        for each in changed:
+            if (segment := segments.get(each.place[1])) is not None:
+                self._lessons.learn(subject, [each], (), segment)
+        since, again = observed.take_again()
+        if since is not None:
+            self._judge_later(subject, since, lambda run: run.status != "completed" or run.trajectory_id in again)
 
     def _as_configured(self, finding: Finding) -> Finding:
         assert self._settings is not None
@@ -113,6 +123,8 @@ class Background:
 
     def take_again(self) -> list[RunKey]:
         """Ended runs for which an earlier one became known after they were judged."""
+        for subject in list(self._unlearnt):
+            self._learn(subject)
         again, self._again = list(self._again), {}
         return again
 
@@ -128,7 +140,10 @@ class Background:
             observed = load(self._lessons, subject, self._settings)
         self.observed[subject] = observed  # last: the first is the longest unused
         if len(self.observed) > MAX_AGENTS:
-            del self.observed[next(iter(self.observed))]
+            oldest = next(iter(self.observed))
+            if oldest in self._unlearnt:
+                self._learn(oldest)
+            del self.observed[oldest]
         return observed
 
     def pin(self, subject: Subject, pin: Pin | None) -> None:
@@ -136,7 +151,7 @@ class Background:
         observed = self.observed_of(subject)
         since_ns = min(each.since_ns for each in (observed.pin, pin) if each is not None) if observed.pin or pin else 0
         observed.set_pin(pin)
-        self._lessons.learn(subject, *observed.take_news(), KNOWN)
+        self._unlearnt.setdefault(subject, {})
         self._judge_later(subject, (since_ns, ""))
 
     @property
@@ -144,25 +159,28 @@ class Background:
         """The settings of the rule; None while it is off."""
         return self._settings
 
-    def _judge_later(self, subject: Subject, place: tuple[int, str]) -> None:
-        later = (r for r in self._ended.get(subject, {}).values() if (r.ended_ns, r.trajectory_id) > place)
-        self._again.update((_key(run), None) for run in later)
+    def _judge_later(
+        self, subject: Subject, place: tuple[int, str], concerns: Callable[[Run], bool] = lambda _: True
+    ) -> None:
+        later = (r for r in self._ended.get(subject, {}).values() if (r.ended_ns, r.trajectory_id) >= place)
+        self._again.update((_key(run), None) for run in later if concerns(run))
 
     # ------------------------------------------------------------ versions
 
     def _compare_versions(self, run: Run, observed: Observed, index: int) -> None:
         """At a look (see `versions`), compare the version of the run at `index` with the one that was before it."""
         assert self._settings is not None
-        version = observed.runs[index].version
-        count, in_order = observed.versions[version], index == len(observed.runs) - 1
+        known = observed.places
+        version = known[index].version
+        count, in_order = observed.versions[version], index == len(known) - 1
         if not version or not LOOKS[0] <= count <= LOOKS[-1] or (in_order and count not in LOOKS):
             return
-        ours = [i for i, other in enumerate(observed.runs) if other.version == version]
-        before = next((o.version for o in reversed(observed.runs[: ours[0]]) if o.version), "")
-        old = [o.values for o in observed.runs if o.version == before] if before else []
-        found = dearer(old, [observed.runs[i].values for i in ours], self._settings.version_over)
+        ours = [i for i, other in enumerate(known) if other.version == version]
+        before = next((o.version for o in reversed(known[: ours[0]]) if o.version), "")
+        old = [o.values for o in known if o.version == before] if before else []
+        found = dearer(old, [known[i].values for i in ours], self._settings.version_over)
         if found:
-            last = [observed.runs[i].place for i in ours[: max(each.look for each in found)][-5:]]
+            last = [known[i].place for i in ours[: max(each.look for each in found)][-5:]]
             finding = self._as_configured(_finding(run, before, version, found, last))
             self._news[finding.finding_id] = (run.tenant, f"version:{finding.finding_id}", finding)
             self.findings.pop(finding.finding_id, None)

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trailhound.evaluators.baseline import METRICS, TINY, Baseline, Rolling, Typical, Values, excesses
+from trailhound.collector.assemble.windows import Windows
+from trailhound.evaluators.baseline import METRICS, Baseline, Typical, Values, excesses
 from trailhound.evaluators.regression import RegressionSettings
 
 LUMP = 100
@@ -40,73 +41,97 @@ class Pin:
 
 
 class Observed:
-    """Sorted by place, so that nothing depends on which run was closed first. A late one changes those after it."""
+    """Sorted by place, so that nothing depends on which run was closed first. A late one changes those after it.
+
+    Runs up to a place are learnt from; the place moves to where somebody asks, and to the end when news are taken.
+    """
 
     def __init__(self, settings: RegressionSettings) -> None:
         self._settings = settings
-        self.runs: list[Observation] = []
+        self._runs: list[Observation] = []
         self.pin: Pin | None = None
-        self.changed: dict[str, Observation] = {}
-        self.gone: dict[str, None] = {}
+        self._changed: dict[str, Observation] = {}
+        self._gone: dict[str, None] = {}
         """By run id: what is seen otherwise, and what was forgotten, since `take_news`."""
+        self._again: dict[str, None] = {}
+        self._since: Place | None = None
+        """Runs that are or were out of the ordinary and were looked at anew, and the first place of those, since then."""
         self._places: list[Place] = []
         self._known: dict[str, Place] = {}
         self.versions: Counter[str] = Counter()
         """How many runs of each version are remembered."""
-        self._windows = self._fresh()
+        self._windows = Windows(settings.window)
+        self._at = 0
+        """Runs before this index are learnt from."""
 
-    def _fresh(self) -> tuple[Rolling, ...]:
-        return tuple(Rolling(self._settings.window, TINY[metric]) for metric in range(len(METRICS)))
+    @property
+    def runs(self) -> list[Observation]:
+        """All that are remembered, in order, each judged by those before it."""
+        self._move(len(self._runs))
+        return self._runs
+
+    @property
+    def places(self) -> list[Observation]:
+        """As `runs`, of which only place, version and values may be looked at: nothing is judged for it."""
+        return self._runs
 
     def baseline(self, place: Place) -> Baseline:
-        """What is normal for a run at `place`, by the runs that ended before it."""
-        if self.pin is not None and place[0] >= self.pin.since_ns:
-            return Baseline((), self.pin.typical)
-        index = len(self.runs) if not self._places or place > self._places[-1] else bisect_left(self._places, place)
-        windows = self._windows if index == len(self.runs) else self._windows_at(index)
-        return Baseline(windows, frozen=self._frozen(index))
+        """What is normal for a run at `place`, by the runs that ended before it. To be used at once."""
+        if (pinned := self.pinned_at(place)) is not None:
+            return pinned
+        at_end = not self._places or place > self._places[-1]
+        index = len(self._runs) if at_end else bisect_left(self._places, place)
+        self._move(index)
+        return Baseline(self._windows.metrics, frozen=self._frozen(index))
 
     def put(self, observation: Observation) -> int:
         """Take a run, in place of what was known of it; returns its index. What comes after it is looked at anew."""
         self._forget_old()
-        self.remove(observation.place[1])
+        run_id = observation.place[1]
+        self.remove(run_id)
         index = bisect_left(self._places, observation.place)
+        self._back_to(index)
         self._places.insert(index, observation.place)
-        self.runs.insert(index, observation)
-        self._known[observation.place[1]] = observation.place
-        self.gone.pop(observation.place[1], None)
-        self.changed[observation.place[1]] = observation
+        self._runs.insert(index, observation)
+        self._known[run_id] = observation.place
+        self._gone.pop(run_id, None)
+        self._changed[run_id] = observation
         self.versions[observation.version] += 1
-        self._learn_from(index)
         return index
 
     def load(self, observations: Iterable[Observation]) -> None:
         """Take runs as they were stored, before any that is known already."""
         stored = {o.place[1]: o for o in observations if o.place[1] not in self._known}
-        together = sorted([*stored.values(), *self.runs], key=lambda o: o.place)
-        self.runs = together
-        self._index()
+        together = sorted([*stored.values(), *self._runs], key=lambda o: o.place)
         first = next((i for i, o in enumerate(together) if o.place[1] not in stored), len(together))
-        self._learn_from(first, rebuilt=True)
+        self._runs, self._at = together, first
+        self._index()
 
     def take_news(self) -> tuple[list[Observation], list[str]]:
         """Runs that are new or are judged otherwise, and runs that are forgotten, since the last call."""
-        changed, self.changed = list(self.changed.values()), {}
-        gone, self.gone = list(self.gone), {}
+        self._move(len(self._runs))
+        changed, self._changed = list(self._changed.values()), {}
+        gone, self._gone = list(self._gone), {}
         return changed, gone
+
+    def take_again(self) -> tuple[Place | None, list[str]]:
+        """Since the last call: the first place after which anything is other, and which of the runs there are, or were,
+        out of the ordinary. Of the others the rule says nothing, as before."""
+        since, self._since = self._since, None
+        again, self._again = list(self._again), {}
+        return since, again
 
     def fix(self) -> Pin:
         """What is normal now, for the runs that end after those that are known."""
-        windows = self.baseline((self._places[-1][0] + 1, "")) if self._places else Baseline(self._windows)
-        return Pin(self._places[-1][0] + 1 if self._places else 0, tuple(map(windows.typical, range(len(METRICS)))))
+        since_ns = self._places[-1][0] + 1 if self._places else 0
+        normal = self.baseline((since_ns, ""))
+        return Pin(since_ns, tuple(map(normal.typical, range(len(METRICS)))))
 
     def set_pin(self, pin: Pin | None) -> None:
         """Compare with `pin` from its time on, or with none; runs after that are looked at anew."""
         since = min(each.since_ns for each in (self.pin, pin) if each is not None) if self.pin or pin else 0
+        self._back_to(bisect_left(self._places, (since, "")))
         self.pin = pin
-        index = bisect_left(self._places, (since, ""))
-        if index < len(self.runs):
-            self._learn_from(index, rebuilt=True)
 
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._known
@@ -117,56 +142,65 @@ class Observed:
         if place is None:
             return
         index = bisect_left(self._places, place)
-        self.versions[self.runs[index].version] -= 1
-        self.changed.pop(run_id, None)
-        self.gone[run_id] = None
-        del self._places[index], self.runs[index]
-        self._learn_from(index, rebuilt=True)
+        self._back_to(index)
+        self.versions[self._runs[index].version] -= 1
+        self._changed.pop(run_id, None)
+        self._gone[run_id] = None
+        del self._places[index], self._runs[index]
 
-    def _learn_from(self, index: int, *, rebuilt: bool = False) -> None:
-        """Judge the runs from `index` on by those before them, in order."""
-        if rebuilt or index != len(self.runs) - 1:
-            self._windows = self._windows_at(index)
-        for i in range(index, len(self.runs)):
-            run, s = self.runs[i], self._settings
-            before = (run.flagged, run.kept)
-            baseline = self.pinned_at(run.place) or Baseline(self._windows)
-            run.flagged = bool(excesses(run.values, baseline, s.over, s.spread, s.min_runs))
-            run.kept = not run.flagged and not self._frozen(i)
-            if before != (run.flagged, run.kept):
-                self.changed[run.place[1]] = run
-            if run.kept:
-                self._add(self._windows, run)
+    # ------------------------------------------------------------ learning
+
+    def _back_to(self, index: int) -> None:
+        """What is at `index` and after it changes: it is learnt from anew."""
+        if index < len(self._runs):
+            self._since = min(self._since or self._places[index], self._places[index])
+        if index < self._at:
+            self._move(index)
+
+    def _move(self, index: int) -> None:
+        """Stand before the run at `index`, with all runs before it learnt from."""
+        while self._at > index:
+            self._at -= 1
+            if self._runs[self._at].kept:
+                self._windows.pop()
+        while self._at < index:
+            self._learn(self._runs[self._at])
+            self._at += 1
+
+    def _learn(self, run: Observation) -> None:
+        """Judge a run by those before it."""
+        before, s = (run.flagged, run.kept), self._settings
+        baseline = self.pinned_at(run.place) or Baseline(self._windows.metrics)
+        run.flagged = bool(excesses(run.values, baseline, s.over, s.spread, s.min_runs))
+        run.kept = not run.flagged and not self._frozen(self._at)
+        if before != (run.flagged, run.kept):
+            self._changed[run.place[1]] = run
+        if before[0] or run.flagged:
+            self._again[run.place[1]] = None
+        if run.kept:
+            self._windows.push(run.values)
 
     def pinned_at(self, place: Place) -> Baseline | None:
         pin = self.pin
         return Baseline((), pin.typical) if pin is not None and place[0] >= pin.since_ns else None
 
     def _frozen(self, index: int) -> bool:
-        return sum(run.flagged for run in self.runs[max(0, index - RECENT) : index]) >= TOO_MANY
-
-    def _windows_at(self, index: int) -> tuple[Rolling, ...]:
-        windows = self._fresh()
-        for run in [run for run in self.runs[:index] if run.kept][-self._settings.window :]:
-            self._add(windows, run)
-        return windows
-
-    @staticmethod
-    def _add(windows: tuple[Rolling, ...], run: Observation) -> None:
-        for window, value in zip(windows, run.values, strict=True):
-            window.add(value)
+        return sum(run.flagged for run in self._runs[max(0, index - RECENT) : index]) >= TOO_MANY
 
     def _forget_old(self) -> None:
         """In lumps, so that a run costs no shift of all others. What the baseline is made of stays, however old."""
         window = self._settings.window
-        if len(self.runs) <= 2 * window + LUMP:
+        if len(self._runs) <= 2 * window + LUMP:
             return
-        kept = [run for run in self.runs[:-window] if run.kept][-window:]
-        known, self.runs = self._known, [*kept, *self.runs[-window:]]
+        self._move(len(self._runs))
+        kept = [run for run in self._runs[:-window] if run.kept][-window:]
+        known, self._runs = self._known, [*kept, *self._runs[-window:]]
+        self._at = len(self._runs)
         self._index()
-        self.gone |= dict.fromkeys(known.keys() - self._known.keys())
+        self._gone |= dict.fromkeys(known.keys() - self._known.keys())
 
     def _index(self) -> None:
-        self._places = [run.place for run in self.runs]
+        self._places = [run.place for run in self._runs]
         self._known = {place[1]: place for place in self._places}
-        self.versions = Counter(run.version for run in self.runs)
+        self.versions = Counter(run.version for run in self._runs)
+        self._windows = Windows(self._settings.window, (run.values for run in self._runs[: self._at] if run.kept))

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trailhound.collector.assemble.observed import Observation, Observed, Pin
+from trailhound.collector.assemble.windows import Windows
 from trailhound.evaluators.baseline import (
     METRICS,
     Baseline,
-    Rolling,
     Typical,
     Values,
     cost_over_baseline,
@@ -183,10 +183,21 @@ class TestLearning:
 
 
 def test_a_value_leaves_the_window_with_its_run() -> None:
-    window = Rolling(3, 1.0)
-    for value in (5.0, None, 7.0, 9.0, None, None):
-        window.add(value)
-    assert len(window.sorted) == 1
+    windows = Windows(3)
+    for turns in (5.0, None, 7.0, 9.0, None, None):
+        windows.push((turns, None, None, None, None))
+    assert len(windows.metrics[0].sorted) == 1
+
+
+def test_a_window_that_goes_back_is_as_it_was() -> None:
+    runs = noisy(40)
+    windows = Windows(10, runs[:25])
+    for run in runs[25:]:
+        windows.push(run)
+    for _ in range(len(runs) - 12):
+        windows.pop()
+    for moved, made in zip(windows.metrics, Windows(10, runs[:12]).metrics, strict=True):
+        assert moved.sorted == made.sorted
 
 
 def test_the_robust_deviation_of_normal_noise_is_its_standard_deviation() -> None:
