@@ -1,4 +1,4 @@
-"""Real Prometheus and Alertmanager for tests: processes on loopback, started and stopped here."""
+"""Real Prometheus, Alertmanager and OpenTelemetry Collector for tests: processes on loopback, started and stopped here."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import orjson
 import yaml
 
 
-def binary(name: str) -> str:
-    """The path of a program from Debian's packages; skips loudly where it cannot be had, and fails where CI is set."""
+def binary(name: str, hint: str = "apt-get install prometheus prometheus-alertmanager") -> str:
+    """The path of a program; skips loudly where it cannot be had, and fails where CI is set. `hint`: how to get it."""
     import pytest  # not there where only the wheel is installed
 
-    found = shutil.which(name)
+    found = shutil.which(name) or shutil.which(name, path=str(Path.home() / "go" / "bin"))
     if found is None:
-        missing = f"{name} is not installed: apt-get install prometheus prometheus-alertmanager"
+        missing = f"{name} is not installed: {hint}"
         if os.environ.get("CI") == "true":
             pytest.fail(missing)
         pytest.skip(missing)
@@ -37,12 +37,17 @@ def free_port() -> int:
 class Component:
     """A process with a directory and a port that outlive its restarts; `with` ends it."""
 
-    name = ""
+    name, ready = "", "/-/ready"
 
     def __init__(self, directory: Path) -> None:
-        self.program, self.directory, self.port = binary(self.name), directory / self.name, free_port()
+        self.program, self.directory, self.port = self.found(), directory / self.name, free_port()
         self.directory.mkdir()
         self.process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def found(cls) -> str:
+        """The path of the program."""
+        return binary(cls.name)
 
     @property
     def url(self) -> str:
@@ -51,13 +56,19 @@ class Component:
     def arguments(self) -> list[str]:
         raise NotImplementedError
 
+    def environ(self) -> dict[str, str]:
+        """Further variables of the process."""
+        return {}
+
     def start(self) -> None:
         """Ready when this returns."""
         with (self.directory / "log").open("ab") as log:
-            self.process = subprocess.Popen([self.program, *self.arguments()], stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [self.program, *self.arguments()], stdout=log, stderr=log, env=os.environ | self.environ()
+            )
         for _ in range(600):
             try:
-                urllib.request.urlopen(f"{self.url}/-/ready", timeout=5).close()
+                urllib.request.urlopen(self.url + self.ready, timeout=5).close()
             except OSError:
                 if self.process.poll() is not None:
                     break
@@ -76,6 +87,13 @@ class Component:
                 self.process.kill()
                 self.process.wait()
             self.process = None
+
+    def kill(self) -> None:
+        """SIGKILL, and no goodbye."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+        self.process = None
 
     def restart(self) -> None:
         self.stop()
@@ -147,3 +165,40 @@ class Prometheus(Component):
         from urllib.parse import quote
 
         return list(self.get(f"/api/v1/query?query={quote(expression)}")["data"]["result"])
+
+
+class Collector(Component):
+    """An OpenTelemetry Collector with a configuration as it is shipped, but for the addresses of this machine.
+
+    `environ` is what the configuration asks for. Several in one `directory` need a `label` each.
+    """
+
+    name, ready = "otelcol-trailhound", "/"
+
+    def __init__(self, directory: Path, config: Path, environ: dict[str, str], label: str = "collector") -> None:
+        (directory / label).mkdir()
+        super().__init__(directory / label)
+        self._config, self._environ = config, environ
+        self.grpc, self.http = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+
+    @classmethod
+    def found(cls) -> str:
+        return binary(cls.name, "cd tests/deploy/collector && go install ./...")
+
+    def arguments(self) -> list[str]:
+        config = yaml.safe_load(self._config.read_text())
+        places = {
+            "extensions.health_check.endpoint": f"127.0.0.1:{self.port}",
+            "service.telemetry.metrics.level": "none",
+        }
+        if "extensions" in config:
+            places["extensions.file_storage.directory"] = str(self.directory / "queue")
+        else:
+            places["service.extensions"] = "[health_check]"
+        if "otlp" in config["receivers"]:
+            places["receivers.otlp.protocols.grpc.endpoint"] = self.grpc
+            places["receivers.otlp.protocols.http.endpoint"] = self.http
+        return [f"--config={self._config}", *(f"--set={name}={value}" for name, value in places.items())]
+
+    def environ(self) -> dict[str, str]:
+        return self._environ
