@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from trailhound.evaluators.rule_settings import RuleSettings
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from trailhound.evaluators.tools import Tools
 
 __all__ = [
+    "EXECUTED",
     "FURTHER",
     "MAX_EVIDENCE",
     "MAX_FINDINGS",
@@ -27,6 +29,7 @@ __all__ = [
     "ended",
     "executed",
     "fork",
+    "last_of",
     "ref",
 ]
 
@@ -192,6 +195,7 @@ class Evaluator(Generic[Settings, S]):
         """What holds now that all known steps are taken and the run's header is `run`.
 
         Asked when the run has ended (and again when more arrives), with `concludes_early` after every batch of steps.
+        `run.calls` are the steps of the scope in order, for what only an ending or a finding needs to know of them.
         Must not change `state`: these findings stand beside those in `state.findings`, or instead of those with the
         same anchor, until this is asked again.
         """
@@ -212,9 +216,18 @@ def add_evidence(evidence: tuple[Ref, ...], *more: Ref) -> tuple[Ref, ...]:
     return evidence
 
 
+EXECUTED = ("ok", "error")
+"""Statuses of a call that ran to its end."""
+
+
 def executed(step: Step) -> bool:
     """Whether a tool call ran to its end: not refused, not waiting for a person, not still running."""
-    return step.status in ("ok", "error")
+    return step.status in EXECUTED
+
+
+def last_of(run: Run, kind: Kind) -> Step | None:
+    """The last call of this kind among the last thousand of a run that is being concluded."""
+    return next((step for step in islice(reversed(run.calls), 1000) if step.kind == kind), None)
 
 
 def ended(run: Run) -> bool:

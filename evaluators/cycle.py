@@ -8,9 +8,9 @@ from typing import NamedTuple
 from pydantic import Field
 
 from trailhound.canonical import stable_id
-from trailhound.evaluators.base import Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, ref
+from trailhound.evaluators.base import EXECUTED, Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, ref
 from trailhound.evaluators.likeness import Shape, alike
-from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW, Repetition, agent_of, lane_of, next_anchor
+from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW, Repetition, lane_of, next_anchor
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Step
 
@@ -39,26 +39,30 @@ class Lane(Part):
     calls: list[Step] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     """Of `calls`: to look for an equal one is one comparison each."""
-    shapes: list[Shape | None] = field(default_factory=list)
-    """Of those `calls` whose mark another one had."""
+    shapes: dict[int, Shape] = field(default_factory=dict)
+    """Of those `calls` whose mark another one had, by number of the call."""
+    gone: int = 0
+    """How many calls came before the first of `calls`."""
     matches: list[int] = field(default_factory=lambda: [0] * (MAX_PERIOD + 1))
     """By period: how many of the last calls in a row equal the one that many calls before, without progress."""
     matching: bool = False
     """Whether any of `matches` may not be 0."""
     round: Round | None = None
 
-    def add(self, step: Step, mark: int, shape: Shape | None) -> None:
+    def add(self, step: Step, mark: int) -> None:
         self.calls.append(step)
         self.marks.append(mark)
-        self.shapes.append(shape)
         if len(self.calls) > WINDOW:
-            del self.calls[0], self.marks[0], self.shapes[0]
+            del self.calls[0], self.marks[0]
+            self.shapes.pop(self.gone, None)
+            self.gone += 1
 
     def shape(self, back: int, calls: Repetition) -> Shape:
         """What the call asked that came `back` calls ago; 1 is the last one."""
-        shape = self.shapes[-back]
+        number = self.gone + len(self.calls) - back
+        shape = self.shapes.get(number)
         if shape is None:
-            shape = self.shapes[-back] = calls.shape(self.calls[-back])
+            shape = self.shapes[number] = calls.shape(self.calls[-back])
         return shape
 
 
@@ -89,20 +93,20 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
         self._calls = Repetition(tools)
 
     def step(self, state: Cycles, step: Step, run_id: str) -> None:
-        mark = self._calls.mark(step)
+        call = step.tool
+        mark = self.tools.mark(call) if call is not None and step.status in EXECUTED else None
         if mark is None:
             return
-        lane = lane_of(state.lanes, agent_of(step, "trajectory"), Lane)
+        lane = lane_of(state.lanes, step.scope_id, Lane)
         if mark not in lane.marks[-MAX_PERIOD:]:  # nearly always
             if lane.matching:
                 lane.matches, lane.matching = [0] * (MAX_PERIOD + 1), False
-            lane.add(step, mark, None)
         else:
             shape = self._calls.shape(step)
             if step.start_ns < lane.calls[-1].end_ns and lane.shape(1, self._calls) == shape:
                 return  # equal calls of one parallel turn are one
             self._match(lane, step, shape)
-            lane.add(step, mark, shape)
+        lane.add(step, mark)
         if lane.matching or lane.round is not None:
             self._follow(state, lane, step)
 

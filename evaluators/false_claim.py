@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trailhound.canonical import canonical_json
-from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, ref
+from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, last_of, ref
 from trailhound.evaluators.capability import can_do
 from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences, stems
 from trailhound.evaluators.patterns import Pattern
@@ -28,8 +28,6 @@ class Called(State):
     failed: dict[str, tuple[Ref, ...]] = field(default_factory=dict)
     """Name -> calls that failed, were denied or never ran."""
     results: list[Any] = field(default_factory=list)
-    last: Step | None = None
-    """The last model call: it gave the answer."""
     full: bool = False
 
 
@@ -50,26 +48,23 @@ class FalseClaim(Evaluator[RuleSettings, Called]):
     """
 
     rule = "false-claim"
-    reads = ("tool", "llm", "handoff")
+    reads = ("tool",)
     StateType = Called
 
     def step(self, state: Called, step: Step, run_id: str) -> None:
-        if step.kind == "llm":
-            state.last = step
-        elif step.tool is not None and step.kind == "tool":
-            self._call(state, step, step.tool.name)
-
-    def _call(self, state: Called, step: Step, name: str) -> None:
-        assert step.tool is not None
-        succeeded = step.status == "ok" and not self.tools.failed(step.tool)
+        call = step.tool
+        if call is None:
+            return
+        name = call.name
+        succeeded = step.status == "ok" and not self.tools.failed(call)
         if name not in state.done and name not in state.failed and len(state.done) + len(state.failed) >= MAX_NAMES:
             state.full = True
         elif succeeded:
             state.done.add(name)
         else:
             state.failed[name] = add_evidence(state.failed.get(name, ()), ref(step))[:MAX_RESULTS]
-        if step.tool.result is not None:
-            state.results.append(step.tool.result)
+        if call.result is not None:
+            state.results.append(call.result)
             if len(state.results) > MAX_RESULTS:
                 del state.results[0]
 
@@ -91,7 +86,7 @@ class FalseClaim(Evaluator[RuleSettings, Called]):
             if self._declares(claim.text) or (claim.reported and _mentioned(state.results, claim)):
                 continue
             tried = [refs for name, refs in state.failed.items() if _could(name, claim.action)]
-            yield _draft(claim.action, claim.text, [r for refs in tried for r in refs], state)
+            yield _draft(claim.action, claim.text, [r for refs in tried for r in refs], run)
 
     def _declares(self, text: str) -> bool:
         """Whether the configuration says whose claim this is: then that alone is judged."""
@@ -109,7 +104,7 @@ class FalseClaim(Evaluator[RuleSettings, Called]):
             claim = _found(said, each.claims)
             if claim is not None:
                 tried = [r for name, refs in state.failed.items() if self.tools.of(name) is each for r in refs]
-                yield _draft(each.tool.match[0], claim[:200], tried, state)
+                yield _draft(each.tool.match[0], claim[:200], tried, run)
 
 
 def _found(said: list[str], patterns: tuple[Pattern, ...]) -> str | None:
@@ -137,7 +132,8 @@ def _mentioned(results: list[Any], claim: Claim) -> bool:
     return False
 
 
-def _draft(action: str, claim: str, tried: list[Ref], state: Called) -> Draft:
+def _draft(action: str, claim: str, tried: list[Ref], run: Run) -> Draft:
+    answered = last_of(run, "llm")
     how = f"{len(tried)} calls that could have done it did not succeed" if tried else "no call that could have done it"
     return Draft(
         anchor=action,
@@ -145,6 +141,6 @@ def _draft(action: str, claim: str, tried: list[Ref], state: Called) -> Draft:
         summary=f"the answer claims an action ({action[:60]}) that no successful call did",
         expected="a successful call before the claim",
         actual=how,
-        evidence=tuple(tried) or ((ref(state.last),) if state.last is not None else ()),
+        evidence=tuple(tried) or ((ref(answered),) if answered is not None else ()),
         details={"action": action, "claim": claim, "failed_calls": len(tried)},
     )

@@ -54,17 +54,22 @@ class Fold:
 
     def advance(self, order: StepOrder) -> None:
         """Take all steps that were not taken yet."""
-        steps, runs, states = order.steps, order.runs, self.states
-        for index in range(self.done, len(steps)):
-            step, run_id = steps[index], runs[index]
+        while self.done < len(order.steps):
+            until = min(len(order.steps), self._next)
+            self._take(order, until)
+            self.done = until
+            if until >= self._next:
+                self._checkpoint()
+
+    def _take(self, order: StepOrder, until: int) -> None:
+        runs, states = order.runs, self.states
+        for index, step in enumerate(order.steps[self.done : until], self.done):
+            run_id = runs[index]
             for rule, take in self._readers.get(step.kind, ()):
                 try:
                     take(states[rule], step, run_id)
                 except Exception as error:  # noqa: BLE001 - one rule's mistake must not stop the others
                     self._switch_off(rule, error, step.end_ns or step.start_ns, (ref(step),))
-            self.done = index + 1
-            if self.done >= self._next:
-                self._checkpoint()
 
     def conclude(self, run: Run) -> list[tuple[int, Draft]]:
         """What the rules say of the run as it stands, each with the rule's place."""

@@ -18,7 +18,8 @@ from trailhound.evaluators.tools import Tools
 from trailhound.model import Step
 
 MAX_LOOKED = 65_536
-"""Characters of one result that are looked through."""
+"""Characters of a text, or bytes of other data, that are looked through."""
+_NO_TEXT = (bool, int, float)
 SHORT = 12
 """Shorter results hold no instruction."""
 MAX_EXCERPT = 120
@@ -88,21 +89,25 @@ class Injection(Evaluator[InjectionSettings, Seen]):
 
     def step(self, state: Seen, step: Step, run_id: str) -> None:
         result = step.tool.result if step.tool is not None else step.output
-        if result is None or isinstance(result, bool | int | float):
+        if result is None or result.__class__ in _NO_TEXT:
             return
-        text = result if type(result) is str else written(result)
+        text = written(result)
         if len(text) < SHORT:
             return
-        text = text[:MAX_LOOKED]
-        if not text.isascii():
-            text = text.encode("utf-8", "replace").decode()  # RE2 reads UTF-8, which has no lone surrogates
-        for kind, pattern in _matching(text):
-            match = pattern.search(text)
+        found = _together().Match(text)
+        if found or self._own:
+            self._look(state, step, text, found or [])
+
+    def _look(self, state: Seen, step: Step, text: bytes, found: list[int]) -> None:
+        """Tell of the kinds that a result holds, and of what the patterns of the configuration find in it."""
+        readable = text.decode("utf-8", "replace")
+        for kind, pattern in [_each()[number] for number in found]:
+            match = pattern.search(readable)
             if match is not None:
                 self._report(state, step, kind, match.group())
-        for number, pattern in enumerate(self._own):
-            if pattern.search(text):
-                self._report(state, step, f"pattern {number}", pattern.text)
+        for number, own in enumerate(self._own):
+            if own.search(readable):
+                self._report(state, step, f"pattern {number}", own.text)
 
     def _report(self, state: Seen, step: Step, kind: str, found: str) -> None:
         tool = step.tool.name if step.tool is not None else step.name
@@ -125,12 +130,14 @@ class Injection(Evaluator[InjectionSettings, Seen]):
         )
 
 
-def written(result: Any) -> str:
-    """A result that is no text, as JSON."""
+def written(result: Any) -> bytes:
+    """The start of a result in UTF-8, as RE2 reads it: text as it is, other data as JSON."""
+    if result.__class__ is str:
+        return result[:MAX_LOOKED].encode("utf-8", "replace")
     try:
-        return orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
+        return orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS)[:MAX_LOOKED]
     except TypeError:  # lone surrogates, numbers beyond 64 bits
-        return canonical_json(result).decode("utf-8", "replace")
+        return canonical_json(result)[:MAX_LOOKED]
 
 
 def escaped(text: str) -> str:
@@ -139,16 +146,16 @@ def escaped(text: str) -> str:
     return "".join(f"\\u{ord(c):04x}" if c in "<>&`*_[]()|" else c for c in plain)
 
 
-def _matching(text: str) -> list[tuple[str, Any]]:
-    """The kinds that a text holds, found in one pass over it: nearly always none. Patterns are asked for the excerpt."""
-    together, each = _compiled()
-    return [each[number] for number in together.Match(text) or ()]
-
-
 @functools.cache
-def _compiled() -> tuple[Any, list[tuple[str, Any]]]:
+def _together() -> Any:
+    """All kinds at once, which one pass over a text finds: nearly always none. Patterns are asked for the excerpt."""
     together = re2.Set.SearchSet(_options())
     for pattern in KINDS.values():
         together.Add(pattern)
     together.Compile()
-    return together, [(kind, re2.compile(pattern, _options())) for kind, pattern in KINDS.items()]
+    return together
+
+
+@functools.cache
+def _each() -> list[tuple[str, Any]]:
+    return [(kind, re2.compile(pattern, _options())) for kind, pattern in KINDS.items()]

@@ -103,7 +103,9 @@ class ScopeJudge:
 
     def _tell(self, run: Run, rewound: bool) -> None:
         """Bring the findings up to date, with as little work as possible while nothing changed."""
+        run.calls = self._order.steps
         concluded = self._fold.conclude(run)
+        run.calls = ()
         for rule, draft in concluded:
             self._set_times(rule, draft, run)
         over = self._suppress.ended(self._received_ns) if self._suppress is not None else 0

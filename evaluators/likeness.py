@@ -64,14 +64,14 @@ def mark_of(tool: str, arguments: Any, volatile: Collection[str]) -> int:
     if arguments.__class__ is not dict:
         return mark
     for key, value in arguments.items():
-        if volatile and key in volatile:
-            continue
         kind = value.__class__
         if kind is str:
-            plain = len(value) < _SHORT and " " not in value and ":" not in value and value.isprintable()
-        else:
-            plain = kind is int or (kind is float and not math.isnan(value))
-        mark += hash((key, value) if plain and key.__class__ is str and kind_of(key) == "value" else key)
+            if len(value) >= _SHORT or " " in value or ":" in value or not value.isprintable():
+                continue
+        elif kind is not int and (kind is not float or math.isnan(value)):  # the hash of NaN is by identity
+            continue
+        if key.__class__ is str and kind_of(key) == "value" and key not in volatile:
+            mark += hash((key, value))
     return mark
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pydantic import Field
 
 from trailhound.evaluators.answers import Answer, Answers
-from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, add_evidence, ended, ref
-from trailhound.evaluators.repetition import Repetition, agent_of, lane_of, next_anchor
-from trailhound.evaluators.streaks import Lane, Streak
+from trailhound.evaluators.base import EXECUTED, Draft, Evaluator, RuleSettings, State, add_evidence, ended, ref
+from trailhound.evaluators.repetition import WINDOW, Repetition, lane_of, next_anchor
+from trailhound.evaluators.streaks import Lane, Streak, begun
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Run, Scope, Step
 
@@ -79,33 +79,37 @@ class Loop(Evaluator[LoopSettings, Loops]):
             return
         if state.answers:
             state.answers.pop(step.scope_id, None)  # it goes on working
-        mark = self._calls.mark(step)
+        mark = self.tools.mark(step.tool) if step.status in EXECUTED else None
         if mark is None:
             return
-        lane = lane_of(state.lanes, agent_of(step, state.scope), Lane)
-        lane.make_room()
-        failing = self._calls.failed(step)
-        if lane.failing and not failing:
-            self._recover(state, lane, mark, step)
-        self._count(state, lane, mark, step, run_id, failing=failing)
+        lane = lane_of(state.lanes, step.scope_id if state.scope == "trajectory" else step.agent or "", Lane)
+        if len(lane.window) >= WINDOW:
+            lane.make_room()
+        if mark in lane.by_mark:
+            self._again(state, lane, mark, step, run_id)
+        else:
+            lane.note(mark, step, run_id)
         if lane.period and not lane.on_course(self.settings.max_repeats):
             self._release(state, lane, step)
 
-    def conclude(self, state: Loops, run: Run) -> Iterable[Draft]:
-        if ended(run):
-            yield from (replace(d, state="firing") for d in state.findings.values() if d.state == "pending")
-
-    def _count(self, state: Loops, lane: Lane, mark: int, step: Step, run_id: str, *, failing: bool) -> None:
+    def _again(self, state: Loops, lane: Lane, mark: int, step: Step, run_id: str) -> None:
+        """A call that may be one of the last ones again."""
+        failing = self._calls.failed(step)
         number = lane.find(mark, step, self._calls, failing=failing)
+        if not failing:
+            self._recover(state, lane, mark, step)
         changes = 0
         if number is not None and not failing and self._progress(lane.streaks[number], step):
             changes, number = lane.remove(number).changes + 1, None
         if number is not None:
             self._continue(state, lane, number, step, run_id)
-            return
-        seen = step if failing or self._calls.seen(step) else None
-        transient = failing and self._calls.transient(step)
-        lane.start(Streak(mark, step, seen, _end(step), failing, transient, run_id, changes))
+        else:
+            lane.start(begun(self._calls, mark, step, run_id, changes))
+
+    def conclude(self, state: Loops, run: Run) -> Iterable[Draft]:
+        if not state.findings or not ended(run):
+            return ()
+        return [replace(d, state="firing") for d in state.findings.values() if d.state == "pending"]
 
     def _progress(self, streak: Streak, step: Step) -> bool:
         """Whether this call brought something new."""

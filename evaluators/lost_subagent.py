@@ -21,8 +21,6 @@ from trailhound.evaluators.base import (
 from trailhound.evaluators.unfinished import OUR_DOING
 from trailhound.model import Run, Step, ToolCall
 
-MAX_AGENTS = 1000
-"""Names of agents remembered in one run; they come from models."""
 _TOOL = re.compile(r"(?:transfer|hand_?off|hand_over|delegate)_to_(.+)", re.IGNORECASE)
 """Names of transfer tools: `transfer_to_billing` (OpenAI Agents, LangGraph), `transfer_to_agent` (ADK), `handoff_to_agent`
 (Strands); the latter two name the taker in an argument."""
@@ -48,8 +46,6 @@ class HandOver:
 class Given(State):
     hand_overs: dict[str, HandOver] = field(default_factory=dict)
     """By the taker's name as it is compared; "" for a hand-over that does not say."""
-    agents: dict[str, None] = field(default_factory=dict)
-    """Names of agents that made a call."""
 
 
 class LostSubagent(Evaluator[RuleSettings, Given]):
@@ -64,13 +60,10 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
     """
 
     rule = "lost-subagent"
-    reads = ("handoff", "tool", "llm", "agent", "retrieval", "embedding", "guardrail")
+    reads = ("handoff", "tool", "agent")
     StateType = Given
 
     def step(self, state: Given, step: Step, run_id: str) -> None:
-        agent = step.agent
-        if agent is not None and agent not in state.agents and len(state.agents) < MAX_AGENTS:
-            state.agents[agent] = None
         taker = _taker(step)
         if taker is None or step.status not in ("ok", "open"):
             return
@@ -87,7 +80,7 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
             return
         if not state.hand_overs:
             return
-        agents = {_compared(name) for name in (*run.agents, *state.agents)}
+        agents = {_compared(name) for name in (*run.agents, *(call.agent for call in run.calls)) if name is not None}
         for key, given in state.hand_overs.items():
             others = agents - {_compared(given.giver or "")}
             if (key in agents if key else others) or run.called_services:

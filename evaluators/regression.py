@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
 
-from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, ref
+from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, last_of, ref
 from trailhound.evaluators.baseline import Baseline, Excess, excesses, measured
 from trailhound.model import Run, Step
 
@@ -21,12 +20,7 @@ class RegressionSettings(RuleSettings):
     version_over: float = Field(0.2, ge=0, description="share by which a new version's median may be above the last one's")  # fmt: skip
 
 
-@dataclass(slots=True)
-class LastCall(State):
-    call: Step | None = None
-
-
-class Regression(Evaluator[RegressionSettings, LastCall]):
+class Regression(Evaluator[RegressionSettings, State]):
     """A run needs far more turns, tokens, money, time or failed calls than runs of its agent and task normally do.
 
     Compared with the last `window` completed runs of the same tenant, service, agent and task label (`runs.task`) that
@@ -46,24 +40,20 @@ class Regression(Evaluator[RegressionSettings, LastCall]):
     """
 
     rule = "regression"
-    reads = ("llm",)
+    reads = ()
     concludes_early = True
     SettingsType = RegressionSettings
-    StateType = LastCall
 
-    def step(self, state: LastCall, step: Step, run_id: str) -> None:
-        state.call = step
-
-    def conclude(self, state: LastCall, run: Run) -> Iterable[Draft]:
+    def conclude(self, state: State, run: Run) -> Iterable[Draft]:
         baseline = run.baseline
         if not isinstance(baseline, Baseline):
             return ()
         settings = self.settings
         found = excesses(measured(run), baseline, settings.over, settings.spread, settings.min_runs)
-        return (_draft(found, baseline, state),) if found else ()
+        return (_draft(found, baseline, last_of(run, "llm")),) if found else ()
 
 
-def _draft(found: list[Excess], baseline: Baseline, state: LastCall) -> Draft:
+def _draft(found: list[Excess], baseline: Baseline, call: Step | None) -> Draft:
     worst = max(found, key=lambda excess: excess.deviations)
     ratio = f"{worst.ratio:.1f} times the normal" if worst.ratio is not None else "where normal is none"
     many = f" (and {', '.join(e.metric for e in found if e is not worst)})" if len(found) > 1 else ""
@@ -73,7 +63,7 @@ def _draft(found: list[Excess], baseline: Baseline, state: LastCall) -> Draft:
         summary=f"the run's {worst.metric} is {_number(worst.value)}, {ratio}{many}",
         expected=f"{worst.metric} of at most {_number(worst.limit)}, normally {_number(worst.median)}",
         actual=f"{_number(worst.value)}, {worst.deviations:.1f} robust deviations above the median",
-        evidence=(ref(state.call),) if state.call is not None else (),
+        evidence=(ref(call),) if call is not None else (),
         details={
             **_details(worst),
             "baseline": "pinned" if baseline.pinned else "frozen" if baseline.frozen else "rolling",

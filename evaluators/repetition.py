@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 from typing import TypeVar
 
-from trailhound.evaluators.base import Part, executed
+from trailhound.evaluators.base import Part
 from trailhound.evaluators.likeness import Shape, same_result
 from trailhound.evaluators.tools import Tools
-from trailhound.model import Scope, Step, ToolCall
+from trailhound.model import Step, ToolCall
 
 WINDOW = 64
 """An agent's last calls that are compared (RELIABILITY 2.5, quadratic rules)."""
@@ -35,13 +35,8 @@ class Repetition:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
-    def mark(self, step: Step) -> int | None:
-        """Tells most calls apart; None for one that is not to be compared (declared `poll`, not run, arguments unseen)."""
-        call = step.tool
-        return None if call is None or not executed(step) else self._tools.mark(call)
-
     def shape(self, step: Step) -> Shape:
-        """What a call that has a mark asked for."""
+        """What a call asked for; only of one that `Tools.mark` has a mark for, as others are not to be compared."""
         assert step.tool is not None
         return self._tools.shape(step.tool)
 
@@ -71,11 +66,6 @@ class Repetition:
 
 def _result(call: ToolCall | None) -> object:
     return None if call is None else call.result
-
-
-def agent_of(step: Step, scope: Scope) -> str:
-    """Whose call it is: inside a run the place in the tree of agents; over several runs the name."""
-    return step.scope_id if scope == "trajectory" else step.agent or ""
 
 
 def lane_of(lanes: dict[str, Lane], key: str, make: type[Lane]) -> Lane:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from trailhound.evaluators.base import Part, Ref
 from trailhound.evaluators.likeness import Shape, alike
-from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW, Repetition
+from trailhound.evaluators.repetition import MAX_PERIOD, Repetition
 from trailhound.model import Step
 
 
@@ -42,19 +42,27 @@ class Streak(NamedTuple):
     """Occurrences in the run that it is in now."""
 
 
+def begun(calls: Repetition, mark: int, step: Step, run_id: str, changes: int = 0) -> Streak:
+    """The streak that a call begins."""
+    failing = calls.failed(step)
+    seen = step if failing or calls.seen(step) else None
+    end_ns = step.end_ns or step.start_ns
+    return Streak(mark, step, seen, end_ns, failing, failing and calls.transient(step), run_id, changes)
+
+
 @dataclass(slots=True)
 class Lane(Part):
     """The last calls of one agent."""
 
     streaks: dict[int, Streak] = field(default_factory=dict)
+    once: dict[int, tuple[int, Step, str]] = field(default_factory=dict)
+    """(mark, call, its run) of streaks whose mark no other call had yet, which most are."""
     by_mark: dict[int, tuple[int, ...]] = field(default_factory=dict)
     shapes: dict[int, Shape] = field(default_factory=dict)
     """Of the streaks whose mark another call had."""
     window: list[int] = field(default_factory=list)
     """Number of the streak of each call; negative when the call was no occurrence of its own."""
     number: int = 0
-    failing: int = 0
-    """Streaks of failures in the window."""
     period: int = 0
     """Calls in the round that the agent seems to go; 0 when it seems to go none."""
     waiting: tuple[int, ...] = ()
@@ -62,13 +70,12 @@ class Lane(Part):
 
     def find(self, mark: int, step: Step, calls: Repetition, *, failing: bool) -> int | None:
         """The streak (of failures, or of successes) that a call continues; of several near ones the oldest."""
-        numbers = self.by_mark.get(mark)
-        if numbers is None:
-            return None
-        shape = calls.shape(step)
-        for number in numbers:
-            if self.streaks[number].failing is failing and alike(self.shape(number, calls), shape):
-                return number
+        shape: Shape | None = None
+        for number in self.by_mark.get(mark, ()):
+            if self._streak(number, calls).failing is failing:
+                shape = shape or calls.shape(step)
+                if alike(self.shape(number, calls), shape):
+                    return number
         return None
 
     def shape(self, number: int, calls: Repetition) -> Shape:
@@ -78,30 +85,46 @@ class Lane(Part):
             shape = self.shapes[number] = calls.shape(self.streaks[number].first)
         return shape
 
+    def _streak(self, number: int, calls: Repetition) -> Streak:
+        once = self.once.pop(number, None)
+        if once is not None:
+            self.streaks[number] = begun(calls, *once)
+        return self.streaks[number]
+
+    def note(self, mark: int, step: Step, run_id: str) -> None:
+        """Take a call whose mark no other has."""
+        self.number = number = self.number + 1
+        self.once[number] = (mark, step, run_id)
+        self.by_mark[mark] = (number,)
+        self.window.append(number)
+
     def start(self, streak: Streak) -> None:
         self.number = number = self.number + 1
-        mark = streak.mark
         self.streaks[number] = streak
-        self.by_mark[mark] = (*self.by_mark[mark], number) if mark in self.by_mark else (number,)
+        self.by_mark[streak.mark] = (*self.by_mark.get(streak.mark, ()), number)
         self.window.append(number)
-        self.failing += streak.failing
 
     def remove(self, number: int) -> Streak:
+        """Take out a streak that was found."""
         streak = self.streaks.pop(number)
-        self.shapes.pop(number, None)
-        self.failing -= streak.failing
-        rest = tuple(n for n in self.by_mark[streak.mark] if n != number)
-        if rest:
-            self.by_mark[streak.mark] = rest
-        else:
-            del self.by_mark[streak.mark]
+        self._forget(number, streak.mark)
         return streak
+
+    def _forget(self, number: int, mark: int) -> None:
+        self.shapes.pop(number, None)
+        rest = tuple(n for n in self.by_mark[mark] if n != number)
+        if rest:
+            self.by_mark[mark] = rest
+        else:
+            del self.by_mark[mark]
 
     def make_room(self) -> None:
         """Let the oldest call go, so that with the next one there are as many as the window holds."""
-        if len(self.window) < WINDOW:
-            return
         number = self.window.pop(0)
+        once = self.once.pop(number, None)
+        if once is not None:
+            self._forget(number, once[0])
+            return
         counted, number = number > 0, abs(number)
         streak = self.streaks.get(number)
         if streak is None:

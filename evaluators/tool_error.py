@@ -119,8 +119,9 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
             state.report(_draft(name, state.tools[name], tally, standing, step), step)
 
     def conclude(self, state: Errors, run: Run) -> Iterable[Draft]:
-        if ended(run):
-            yield from (replace(d, state="firing") for d in state.findings.values() if d.state == "pending")
+        if not state.findings or not ended(run):
+            return ()
+        return [replace(d, state="firing") for d in state.findings.values() if d.state == "pending"]
 
     def _failure(self, step: Step, call: ToolCall) -> str | None:
         if step.status == "error":

@@ -56,8 +56,10 @@ class Tools:
         self.contracts = Contracts(contracts or [])
         self.claiming = tuple(declared for _, declared in self._entries if declared.claims)
         """The entries that say how an answer claims what their tools do."""
-        self._marked: tuple[Any, str, int | None] = (None, "", None)
-        """Arguments and name of the last call that was asked about, and its mark."""
+        self._marked_arguments: Any = None
+        self._marked_name = ""
+        self._mark: int | None = None
+        """Of the last call that was asked about."""
 
     def _find(self, name: str) -> Declared:
         """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
@@ -73,11 +75,11 @@ class Tools:
         The last one is remembered: rule after rule, scope after scope asks about the same call.
         """
         arguments, name = call.arguments, call.name
-        if arguments is self._marked[0] and name == self._marked[1]:
-            return self._marked[2]
+        if arguments is self._marked_arguments and name == self._marked_name:
+            return self._mark
         declared = self.of(name)
         mark = None if arguments is None or declared.poll else mark_of(name, arguments, declared.volatile)
-        self._marked = (arguments, name, mark)
+        self._marked_arguments, self._marked_name, self._mark = arguments, name, mark
         return mark
 
     def shape(self, call: ToolCall) -> Shape:
@@ -103,15 +105,15 @@ class Tools:
 
     def failed(self, call: ToolCall) -> bool:
         """Whether the result says that the call failed: by `error_when` where that can be computed, else by its form."""
-        if call.result is None:
-            return False
-        error_when = self.of(call.name).error_when if self._any_error_when else None
-        if error_when is None:
-            return says_failed(call.result)
-        try:
-            return error_when(call.result)
-        except Uncomputable:
-            return says_failed(call.result)
+        result = call.result
+        if self._any_error_when and result is not None:
+            error_when = self.of(call.name).error_when
+            if error_when is not None:
+                try:
+                    return error_when(result)
+                except Uncomputable:
+                    pass  # then its form decides
+        return result.__class__ is dict and says_failed(result)
 
 
 def is_named(name: str, patterns: Iterable[str]) -> bool:

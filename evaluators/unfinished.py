@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from trailhound.clock import rfc3339
 from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, ref
@@ -14,12 +13,7 @@ OUR_DOING = frozenset({"memory", "step_limit"})
 """Reasons for which Trailhound closed the run: nothing says that it stopped."""
 
 
-@dataclass(slots=True)
-class Last(State):
-    call: Step | None = None
-
-
-class Unfinished(Evaluator[RuleSettings, Last]):
+class Unfinished(Evaluator[RuleSettings, State]):
     """The run stopped without an answer: its root never ended and nothing more came.
 
     Said when a run's time is up (`runs.idle`) and no end of its root has arrived: the process died, was killed, or the
@@ -33,14 +27,10 @@ class Unfinished(Evaluator[RuleSettings, Last]):
     """
 
     rule = "unfinished"
-    reads = ("llm", "tool", "retrieval", "embedding", "guardrail", "handoff", "agent", "approval")
-    StateType = Last
+    reads = ()
 
-    def step(self, state: Last, step: Step, run_id: str) -> None:
-        state.call = step
-
-    def conclude(self, state: Last, run: Run) -> Iterable[Draft]:
-        call = state.call
+    def conclude(self, state: State, run: Run) -> Iterable[Draft]:
+        call = run.calls[-1] if run.calls else None
         cut_off = run.status == "failed" and call is not None and call.kind == "llm" and not reached(call)
         if (run.status != "unfinished" and not cut_off) or run.status_reason in OUR_DOING:
             return

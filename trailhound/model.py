@@ -7,7 +7,7 @@ by convention nobody changes one that was handed to them (the assembler alone se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
@@ -349,6 +349,8 @@ class Run:
     """What runs of this agent and task normally cost (`evaluators.baseline.Baseline`); None: not known."""
     earlier_calls: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     """Names of the tools that earlier runs of the session called successfully."""
+    calls: Sequence[Step] = field(default=(), repr=False, compare=False)
+    """The steps that rules see, in order; there only while rules are asked to conclude."""
     previous: Callable[[str], Any] | None = field(default=None, repr=False, compare=False)
     """Name of an agent -> what it was made of in its run before (`evaluators.profile.Profile`, or None)."""
 

@@ -307,4 +307,4 @@ def test_memory_is_bounded_by_the_window_and_the_agents() -> None:
         rule.step(state, tool_step(i, "t", {"n": i}, "r"), "run")
     assert len(state.lanes) == MAX_LANES
     lane = state.lanes["agent"]
-    assert len(lane.window) == len(lane.streaks) == len(lane.by_mark) == WINDOW
+    assert len(lane.window) == len(lane.streaks) + len(lane.once) == len(lane.by_mark) == WINDOW
