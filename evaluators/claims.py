@@ -248,7 +248,7 @@ def sentences(text: str) -> Iterator[str]:
 
 def _unquoted(text: str) -> str:
     """The text without code and quotes; nearly all have none."""
-    if not any(mark in text for mark in _MARKS):
+    if _MARK.search(text) is None:
         return text
     return _QUOTED.sub(" ", _FENCES.sub(" ", text))
 

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from trailhound.canonical import canonical_json
-from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, last_of, ref
+from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, last_of, ref
 from trailhound.evaluators.capability import can_do
 from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences, stems
 from trailhound.evaluators.patterns import Pattern
 from trailhound.evaluators.tools import bare_name
-from trailhound.model import Run, Step
+from trailhound.model import Run
 
-MAX_NAMES = 128
-"""Names of tools of one run that are remembered; beyond them nothing is said, as any of the others may have done it."""
+MAX_CALLS = 32_000
+"""Steps of a run of which nothing is said if it has more: of such runs the first may be gone, and may have done it."""
 MAX_RESULTS = 32
 """Latest results that are looked through for what the answer may only report."""
 MAX_RESULT = 65_536
 
 
-@dataclass(slots=True)
-class Called(State):
-    done: set[str] = field(default_factory=set)
-    """Names of tools that were called successfully."""
-    failed: dict[str, tuple[Ref, ...]] = field(default_factory=dict)
+class Called(NamedTuple):
+    """The tool calls of a run."""
+
+    done: frozenset[str]
+    """Names of tools that were called successfully, in earlier runs of the session too."""
+    failed: dict[str, list[Ref]]
     """Name -> calls that failed, were denied or never ran."""
-    results: list[Any] = field(default_factory=list)
-    full: bool = False
+    results: list[Any]
+    """The latest ones."""
 
 
-class FalseClaim(Evaluator[RuleSettings, Called]):
+class FalseClaim(Evaluator[RuleSettings, State]):
     """The final answer says that something was done, and no successful call of a tool that can do it exists.
 
     Judged when the run has completed. Read as claims are plain statements in the past about the agent's own doing, in
@@ -48,62 +48,61 @@ class FalseClaim(Evaluator[RuleSettings, Called]):
     """
 
     rule = "false-claim"
-    reads = ("tool",)
-    StateType = Called
+    reads = ()
 
-    def step(self, state: Called, step: Step, run_id: str) -> None:
-        call = step.tool
-        if call is None:
-            return
-        name = call.name
-        succeeded = step.status == "ok" and not self.tools.failed(call)
-        if name not in state.done and name not in state.failed and len(state.done) + len(state.failed) >= MAX_NAMES:
-            state.full = True
-        elif succeeded:
-            state.done.add(name)
-        else:
-            state.failed[name] = add_evidence(state.failed.get(name, ()), ref(step))[:MAX_RESULTS]
-        if call.result is not None:
-            state.results.append(call.result)
-            if len(state.results) > MAX_RESULTS:
-                del state.results[0]
-
-    def conclude(self, state: Called, run: Run) -> Iterable[Draft]:
-        if not ended(run) or run.status != "completed" or run.output is None or state.full:
+    def conclude(self, state: State, run: Run) -> Iterable[Draft]:
+        if run.status != "completed" or run.output is None or len(run.calls) >= MAX_CALLS:
             return ()
         text = answer_text(run.output)
-        return [*self._declared(state, run, text), *self._usual(state, run, text)] if text else ()
+        said = list(claims(text))
+        if not said and not (text and self.tools.claiming):
+            return ()
+        called = self._called(run)
+        return [*self._declared(called, run, text), *self._usual(called, run, said)]
 
-    def _usual(self, state: Called, run: Run, text: str) -> Iterator[Draft]:
+    def _called(self, run: Run) -> Called:
+        done, failed, results = set(run.earlier_calls), dict[str, list[Ref]](), list[Any]()
+        for step in run.calls:
+            call = step.tool
+            if call is None:
+                continue
+            if step.status == "ok" and not self.tools.failed(call):
+                done.add(call.name)
+            elif len(tried := failed.setdefault(call.name, [])) < MAX_RESULTS:
+                tried.append(ref(step))
+            if call.result is not None:
+                results.append(call.result)
+        return Called(frozenset(done), failed, results[-MAX_RESULTS:])
+
+    def _usual(self, called: Called, run: Run, said: list[Claim]) -> Iterator[Draft]:
         """The claims that are known without configuration."""
-        done = state.done | set(run.earlier_calls)
-        able = [can_do(bare_name(name)) for name in done]
+        able = [can_do(bare_name(name)) for name in called.done]
         if None in able:
             return
-        for claim in claims(text):
+        for claim in said:
             if any(actions is not None and claim.action in actions for actions in able):
                 continue
-            if self._declares(claim.text) or (claim.reported and _mentioned(state.results, claim)):
+            if self._declares(claim.text) or (claim.reported and _mentioned(called.results, claim)):
                 continue
-            tried = [refs for name, refs in state.failed.items() if _could(name, claim.action)]
+            tried = [refs for name, refs in called.failed.items() if _could(name, claim.action)]
             yield _draft(claim.action, claim.text, [r for refs in tried for r in refs], run)
 
     def _declares(self, text: str) -> bool:
         """Whether the configuration says whose claim this is: then that alone is judged."""
         return any(pattern.search(text) for each in self.tools.claiming for pattern in each.claims)
 
-    def _declared(self, state: Called, run: Run, text: str) -> Iterator[Draft]:
+    def _declared(self, called: Called, run: Run, text: str) -> Iterator[Draft]:
         """The claims of `tools[].claims`."""
         if not self.tools.claiming:
             return
-        done = {id(self.tools.of(name)) for name in (*state.done, *run.earlier_calls)}
-        said = list(sentences(text))
+        done = {id(self.tools.of(name)) for name in called.done}
+        statements = list(sentences(text))
         for each in self.tools.claiming:
             if id(each) in done:
                 continue
-            claim = _found(said, each.claims)
+            claim = _found(statements, each.claims)
             if claim is not None:
-                tried = [r for name, refs in state.failed.items() if self.tools.of(name) is each for r in refs]
+                tried = [r for name, refs in called.failed.items() if self.tools.of(name) is each for r in refs]
                 yield _draft(each.tool.match[0], claim[:200], tried, run)
 
 

@@ -74,7 +74,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
     def step(self, state: Loops, step: Step, run_id: str) -> None:
         if step.tool is None:
-            if state.scope == "trajectory":
+            if state.answers or (step.output.__class__ is str and state.scope == "trajectory"):
                 self._answers.take(state, state.answers, step)
             return
         if state.answers:

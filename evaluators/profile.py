@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from trailhound.evaluators.base import Part, Ref, ref
 from trailhound.makeup import prompt_hash, tools_hash
-from trailhound.model import Step
+from trailhound.model import Model, Step
 
 LOOKED_AT = 4
 """Model calls of one agent in one run whose prompt and tools are hashed; later calls repeat them."""
@@ -44,22 +44,28 @@ class Portrait(Part):
     prompts: tuple[Any, ...] = ()
     """As they were recorded, one that repeats once."""
     tools: tuple[Any, ...] = ()
+    model: Model | None = None
+    """Of the last call; calls share equal ones."""
     known: Profile | None = field(default=None, compare=False)
     """The profile as it was last asked for."""
 
     def add(self, step: Step) -> None:
-        self.calls += 1
-        model = step.model
-        name = None if model is None else model.response or model.request
-        if name is not None and name not in self.models and len(self.models) < LOOKED_AT:
-            self.models, self.known = (*self.models, name), None
-        if self.calls > LOOKED_AT:
+        if step.model is not self.model:
+            self._add_model(step.model)
+        if self.calls >= LOOKED_AT:
             return
+        self.calls += 1
         prompt, tools = step.system_prompt, step.tool_definitions
         if prompt is not None and prompt not in self.prompts:
             self.prompts, self.known = (*self.prompts, prompt), None
         if tools is not None and tools not in self.tools:
             self.tools, self.known = (*self.tools, tools), None
+
+    def _add_model(self, model: Model | None) -> None:
+        self.model = model
+        name = None if model is None else model.response or model.request
+        if name is not None and name not in self.models and len(self.models) < LOOKED_AT:
+            self.models, self.known = (*self.models, name), None
 
     @property
     def profile(self) -> Profile:
