@@ -181,7 +181,7 @@ _CONFIRM = re.compile(
 )
 _FENCES = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^\s*>.*$", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』")
-_MARKS = '`>"“«「『'
+_MARK = re.compile('[`>"“«「『]')
 """One of them is in every quote and every piece of code."""
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:\.(?=\S)[^.!?。！？\n]+)*[.!?。！？\n]*")
 _BOUNDARY = re.compile(r"[,;，；、]| [–—-] ")
