@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from trailhound.evaluators.claims import ACTIONS
+from trailhound.evaluators.actions import ACTIONS
 
 CACHED_NAMES = 4096
 

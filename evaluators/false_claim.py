@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trailhound.canonical import canonical_json
+from trailhound.evaluators.actions import stems
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, last_of, ref
 from trailhound.evaluators.capability import can_do
-from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences, stems
+from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences
 from trailhound.evaluators.patterns import Pattern
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Run
