@@ -11,6 +11,7 @@ from trailhound.collector.assemble.known import Known, asked_at, is_transfer, ma
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.packing import Own
+from trailhound.collector.assemble.unread import UnreadAnswers
 from trailhound.collector.dialects.approvals import MESSAGE
 from trailhound.model import Step, ToolCall
 
@@ -42,6 +43,7 @@ class Calls:
         "_known",
         "_new",
         "_recorded",
+        "_unread",
         "synthetic",
     )
 
@@ -60,6 +62,7 @@ class Calls:
         self._failed = FailedAgents()
         self._hand_overs = 0
         self._recorded = False
+        self._unread = UnreadAnswers()
 
     @property
     def own(self) -> dict[tuple[str, str], Own]:
@@ -95,6 +98,9 @@ class Calls:
         kind = step.kind
         if kind == "llm" and (step.tool_requests or step.tool_responses):
             self._add_messages(step)
+        if step.truncated and kind == "llm":
+            self._unread.add(step)
+            self._new.update(call_id for call_id, made in self.synthetic.items() if made.status == "open")
         if step.approvals:
             self._add_approvals(step)
         if kind == "tool" and step.tool is not None:
@@ -131,6 +137,7 @@ class Calls:
         self._facts.restore(old)
         self._facts.drop_child(old)
         self._failed.remove(old)
+        self._unread.remove(old)
         asked, given = ({c.call_id: c for c in calls} for calls in (new.tool_requests, new.tool_responses))
         for call_id in [c.call_id for c in (*old.tool_requests, *old.tool_responses) if c.call_id in self._known]:
             known = self._known[call_id]
@@ -264,5 +271,6 @@ class Calls:
                 host.leave(old)
             if known.asked is not None and self._ran(known):
                 failed = self._failed.over(known.asked_by, known.asked) if known.asked_by and not known.given else None
-                made = self.synthetic[call_id] = made_of(call_id, known, failed, handed_over=self._recorded)
+                unread = self._unread.after(known.asked_by) if known.asked_by and not known.given else None
+                made = self.synthetic[call_id] = made_of(call_id, known, failed, unread, handed_over=self._recorded)
                 host.enter(made)

@@ -28,12 +28,14 @@ class Known:
     """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
 
 
-def made_of(call_id: str, known: Known, failed: Step | None, *, handed_over: bool) -> Step:
-    """The step of a call without a span; `failed` is the agent that failed while it was running."""
+def made_of(call_id: str, known: Known, failed: Step | None, unread: Step | None, *, handed_over: bool) -> Step:
+    """The step of a call without a span; `failed` is the agent that failed while it was running, `unread` a later model
+    call that must have been given the result, in messages that the sender cut."""
     model, call, given = known.asked_by, known.asked, known.given
     assert model is not None
     assert call is not None
-    ended = known.given_to.start_ns if known.given_to else failed.end_ns if failed else 0
+    given_to = known.given_to or unread
+    ended = given_to.start_ns if given_to else failed.end_ns if failed else 0
     return Step(
         tenant=model.tenant,
         trace_id=model.trace_id,
@@ -43,7 +45,7 @@ def made_of(call_id: str, known: Known, failed: Step | None, *, handed_over: boo
         name=call.name,
         start_ns=model.start_ns if known.given_to is model else model.end_ns,  # told only when it had run
         end_ns=ended or (model.end_ns if handed_over else 0),
-        status="error" if failed else "ok" if given or handed_over else "open",
+        status="error" if failed else "ok" if given_to or handed_over else "open",
         service=model.service,
         received_ns=model.received_ns,
         dialects=model.dialects,
@@ -51,6 +53,7 @@ def made_of(call_id: str, known: Known, failed: Step | None, *, handed_over: boo
         tool=ToolCall(call.name, call_id, call.arguments, given.result if given else None, call.arguments_hash),
         error=failed.error if failed else None,
         synthetic=True,
+        truncated=known.given_to is None and unread is not None,
         scope_id=model.scope_id,
     )
 

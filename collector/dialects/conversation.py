@@ -54,6 +54,8 @@ class Conversation:
     system: str | None = None
     finish_reasons: list[str] = field(default_factory=list)
     marks: list[ApprovalMark] = field(default_factory=list)
+    cut: bool = False
+    """True when an attribute length limit cut the messages: of the last ones nothing is known."""
     heard: bool = False
     """True when any message was found."""
 

@@ -23,6 +23,7 @@ from trailhound.collector.dialects.base import (
     Seen,
 )
 from trailhound.collector.dialects.coerce import money, text, whole
+from trailhound.collector.dialects.cut import looks_cut, whole_part
 from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Failure, Step, Usage
@@ -40,7 +41,7 @@ def refine(step: Step, seen: Seen) -> None:
         step.agent = step.agent or step.name
         step.input = _asked(step.input)
     if step.usage is None:
-        step.usage = usage_of(parse_json(facts.get("lf_usage")))
+        step.usage = _usage(step, facts.get("lf_usage"))
     cost = parse_json(facts.get("lf_cost"))
     if step.cost_usd is None and isinstance(cost, dict):
         step.cost_usd = money(cost.get("total"))
@@ -52,6 +53,13 @@ def refine(step: Step, seen: Seen) -> None:
         step.status = "error"
         step.error = step.error or Failure()
         step.error.message = step.error.message or text(facts.get("lf_message"))
+
+
+def _usage(step: Step, given: Any) -> Usage | None:
+    details = parse_json(given)
+    if isinstance(details, str) and looks_cut(details):
+        step.truncated, details = True, whole_part(details)
+    return usage_of(details)
 
 
 def _arguments(given: Any) -> Any:

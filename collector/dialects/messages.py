@@ -11,6 +11,7 @@ from typing import Any
 
 from trailhound.collector.dialects.coerce import load, text, truth
 from trailhound.collector.dialects.conversation import EVENT_ROLES, ROLES, ApprovalMark, Conversation
+from trailhound.collector.dialects.cut import looks_cut, whole_part
 from trailhound.collector.dialects.toolcalls import Json, call_id, call_of, plain, tool_call
 from trailhound.model import Decision, ToolCall
 
@@ -30,7 +31,7 @@ def hear(talk: Conversation, value: Any) -> None:
     Every model call repeats the whole history, so of a long one only the end is read in full, and before that only the
     question and the system prompt are looked for.
     """
-    messages = _messages(value)
+    messages = _messages(talk, value)
     for message in messages[-RECENT:]:
         _take(talk, message, False)
     if len(messages) > RECENT:
@@ -52,7 +53,7 @@ def _hear_beginning(talk: Conversation, messages: list[Any]) -> None:
 
 def say(talk: Conversation, value: Any) -> None:
     """Take the output messages, in the same shapes."""
-    for message in _messages(value):
+    for message in _messages(talk, value):
         _take(talk, message, True)
 
 
@@ -96,9 +97,12 @@ def _parts(talk: Conversation, message: Json, role: Any, parts: list[Any], said:
         talk.close(role, texts[0] if len(texts) == 1 else "\n".join(texts), said)
 
 
-def _messages(given: Any) -> list[Any]:
+def _messages(talk: Conversation, given: Any) -> list[Any]:
     """The messages in `given`: found in a list, a list of one list (LangChain), or under a well-known key."""
     value = load(given)
+    if value.__class__ is str and looks_cut(value):
+        talk.cut = True
+        value = whole_part(value) or value
     for _ in range(0 if value.__class__ is list else _MOST_WRAPPINGS):
         inner = (
             next((value[k] for k in _HOLDERS if isinstance(value.get(k), (list, dict))), None)

@@ -153,6 +153,8 @@ def _fill_talk(step: Step, seen: Seen) -> None:
         step.response_id = text(facts.get("response_id"))
     step.system_prompt = talk.system if facts.get("system") is None else system_text(facts["system"])
     step.input, step.output = content.question(talk, facts), content.answer(talk, facts)
+    if talk.cut:
+        step.truncated = True
     if talk.marks:
         approvals.add_marks(step, talk.marks)
     if step.agent is None and step.kind == "llm":
