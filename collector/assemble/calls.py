@@ -44,10 +44,13 @@ class Calls:
         "_new",
         "_recorded",
         "_unread",
+        "cut",
         "synthetic",
     )
 
     def __init__(self) -> None:
+        self.cut = 0
+        """Steps beside the calls of tools whose content the sender cut."""
         self.synthetic: dict[str, Step] = {}
         self._known: dict[str, Known] = {}
         self._new: set[str] = set()
@@ -98,6 +101,8 @@ class Calls:
         kind = step.kind
         if kind == "llm" and (step.tool_requests or step.tool_responses):
             self._add_messages(step)
+        if step.truncated and kind != "tool":
+            self.cut += 1
         if step.truncated and kind == "llm":
             self._unread.add(step)
             self._new.update(call_id for call_id, made in self.synthetic.items() if made.status == "open")
@@ -138,6 +143,7 @@ class Calls:
         self._facts.drop_child(old)
         self._failed.remove(old)
         self._unread.remove(old)
+        self.cut -= old.truncated and old.kind != "tool"
         asked, given = ({c.call_id: c for c in calls} for calls in (new.tool_requests, new.tool_responses))
         for call_id in [c.call_id for c in (*old.tool_requests, *old.tool_responses) if c.call_id in self._known]:
             known = self._known[call_id]

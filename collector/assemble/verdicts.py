@@ -49,6 +49,8 @@ class _File:
     carriers: dict[Carrier, Step] = field(default_factory=dict)
     unshown: dict[CallKey, None] = field(default_factory=dict)
     """Calls whose framework tells of a pause only after the call: by the agent's span, which has not come yet."""
+    cut: bool = False
+    """Content of the run was cut by its sender, when the calls were last asked about."""
 
 
 class Verdicts:
@@ -88,7 +90,9 @@ class Verdicts:
             if not risky and not news.evidence:
                 return
             file = self._files[key] = _File(place)
-        touched = [k for step in news.gone for k in self._gone(key, file, step)] + list(file.unshown)
+        touched = [k for step in news.gone for k in self._gone(key, file, step)]
+        touched += file.unshown if bool(run.calls.cut) == file.cut else file.calls
+        file.cut = bool(run.calls.cut)
         moved: list[Step] = []
         if file.place != place:
             file.place, moved = place, [s for s in (*file.carriers.values(), *file.calls.values()) if self._in(run, s)]
@@ -203,8 +207,10 @@ class Verdicts:
         return replace(verdict, held=True)
 
     def _shown(self, key: CallKey, run: LiveRun, step: Step) -> bool:
-        """Whether we would have seen that somebody was asked: the framework tells of pauses, content is captured, and all
+        """Whether we would have seen that somebody was asked: the framework tells of pauses, content is captured whole, and all
         that happened between the model's request for the call and the call itself is in the run."""
+        if run.calls.cut:
+            return False  # an approval may have been in what is missing
         told, tool, file = tells_of_pauses(step), step.tool, self._files[run.run.tenant, run.run.trajectory_id]
         if told == "gate":
             return any(voice.kind == "approval" for voice in run.calls.voices(step))

@@ -12,6 +12,7 @@ from typing import Any
 from trailhound.canonical import digest, parse_json
 from trailhound.collector.dialects.base import Pauses
 from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.cut import text_member
 from trailhound.collector.dialects.toolcalls import plain
 from trailhound.model import Approval, Decision, Failure, Step
 
@@ -51,8 +52,11 @@ def agent_in(metadata: str) -> str | None:
 def unwrap_result(step: Step) -> None:
     """Take content, call id and status out of a ToolMessage that stands for the tool's result."""
     tool = step.tool
-    message = tool_message(tool.result) if tool is not None else None
-    if tool is None or message is None:
+    if tool is None:
+        return
+    message = tool_message(tool.result)
+    if message is None:
+        tool.call_id = tool.call_id or text_member(tool.result, "tool_call_id")
         return
     call_id = message.get("tool_call_id")
     if tool.call_id is None and isinstance(call_id, str):

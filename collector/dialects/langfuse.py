@@ -23,7 +23,7 @@ from trailhound.collector.dialects.base import (
     Seen,
 )
 from trailhound.collector.dialects.coerce import money, text, whole
-from trailhound.collector.dialects.cut import looks_cut, whole_part
+from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Failure, Step, Usage
@@ -56,9 +56,8 @@ def refine(step: Step, seen: Seen) -> None:
 
 
 def _usage(step: Step, given: Any) -> Usage | None:
-    details = parse_json(given)
-    if isinstance(details, str) and looks_cut(details):
-        step.truncated, details = True, whole_part(details)
+    details, cut = loaded(given)
+    step.truncated = step.truncated or cut
     return usage_of(details)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trailhound.collector.dialects.coerce import load, text, truth
+from trailhound.collector.dialects.coerce import text, truth
 from trailhound.collector.dialects.conversation import EVENT_ROLES, ROLES, ApprovalMark, Conversation
-from trailhound.collector.dialects.cut import looks_cut, whole_part
+from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.toolcalls import Json, call_id, call_of, plain, tool_call
 from trailhound.model import Decision, ToolCall
 
@@ -99,10 +99,8 @@ def _parts(talk: Conversation, message: Json, role: Any, parts: list[Any], said:
 
 def _messages(talk: Conversation, given: Any) -> list[Any]:
     """The messages in `given`: found in a list, a list of one list (LangChain), or under a well-known key."""
-    value = load(given)
-    if value.__class__ is str and looks_cut(value):
-        talk.cut = True
-        value = whole_part(value) or value
+    value, cut = loaded(given)
+    talk.cut = talk.cut or cut
     for _ in range(0 if value.__class__ is list else _MOST_WRAPPINGS):
         inner = (
             next((value[k] for k in _HOLDERS if isinstance(value.get(k), (list, dict))), None)

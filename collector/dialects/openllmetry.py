@@ -11,6 +11,7 @@ from typing import Any
 from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, HANDOFF, LLM, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
 from trailhound.model import Step
 
@@ -37,7 +38,7 @@ def _tool(step: Step) -> None:
     tool = step.tool
     if tool is None:
         return
-    given = tool.arguments
+    given, _ = loaded(tool.arguments)
     if isinstance(given, dict) and ("input_str" in given or ("inputs" in given and "metadata" in given)):
         kwargs = given.get("kwargs")
         call_id = kwargs.get("tool_call_id") if isinstance(kwargs, dict) else None

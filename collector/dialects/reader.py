@@ -13,6 +13,7 @@ from trailhound.canonical import parse_json
 from trailhound.collector.dialects import approvals, content, crewai, failures, flattened
 from trailhound.collector.dialects.base import AGENT, APPROVAL, LLM, OTHER, TOOL, Dialect, KindOf, Seen
 from trailhound.collector.dialects.coerce import money, text, words
+from trailhound.collector.dialects.cut import is_cut
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
 from trailhound.collector.dialects.toolcalls import tool_call
@@ -113,8 +114,11 @@ def _fill(step: Step, seen: Seen) -> None:
         _fill_tool(step, seen)
     elif step.kind in ("llm", "agent"):
         _fill_talk(step, seen)
-    elif not step.container:
-        step.input, step.output = facts.get("input", facts.get("query")), facts.get("output", facts.get("documents"))
+    else:
+        given, brought = facts.get("input", facts.get("query")), facts.get("output", facts.get("documents"))
+        step.truncated = step.truncated or is_cut(given) or is_cut(brought)
+        if not step.container:
+            step.input, step.output = given, brought
 
 
 @lru_cache(maxsize=1024)
@@ -153,7 +157,7 @@ def _fill_talk(step: Step, seen: Seen) -> None:
         step.response_id = text(facts.get("response_id"))
     step.system_prompt = talk.system if facts.get("system") is None else system_text(facts["system"])
     step.input, step.output = content.question(talk, facts), content.answer(talk, facts)
-    if talk.cut:
+    if talk.cut or is_cut(step.input) or is_cut(step.output):
         step.truncated = True
     if talk.marks:
         approvals.add_marks(step, talk.marks)

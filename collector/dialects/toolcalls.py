@@ -9,6 +9,7 @@ from typing import Any
 
 from trailhound.canonical import canonical_json, parse_json
 from trailhound.collector.dialects.coerce import MAX_DEPTH, flat_enough
+from trailhound.collector.dialects.cut import is_cut
 from trailhound.model import Step, ToolCall
 
 Json = dict[str, Any]
@@ -62,6 +63,8 @@ def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None
     if arguments is None:
         return ToolCall(name, call_id, None, result)
     arguments = parse_json(arguments)
+    if is_cut(arguments):  # many calls may begin alike
+        return ToolCall(name, call_id, arguments, result)
     try:
         written = canonical_json(arguments)
     except RecursionError:  # nested deeper than JSON writers bear
