@@ -12,6 +12,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 from trailhound.collector.decode import json_to_protobuf
 from trailhound.collector.watch import Watch
@@ -55,6 +56,34 @@ def _singles(signal: Signal, body: bytes) -> Iterator[Message]:
                     span
                 )
                 yield request
+
+
+def cut(requests: Iterable[Request], limit: int) -> list[Request]:
+    """The same requests from senders that keep `limit` characters of each attribute of spans, events and log records
+    (`OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`)."""
+    return [(signal, _cut(signal, body, limit).SerializeToString()) for signal, body in requests]
+
+
+def _cut(signal: Signal, body: bytes, limit: int) -> Message:
+    if signal == "logs":
+        logs = ExportLogsServiceRequest.FromString(body)
+        records = [r for group in logs.resource_logs for scope in group.scope_logs for r in scope.log_records]
+        for record in records:
+            _cut_values((each.value for each in record.attributes), limit)
+        return logs
+    traces = ExportTraceServiceRequest.FromString(body)
+    for span in (s for group in traces.resource_spans for scope in group.scope_spans for s in scope.spans):
+        _cut_values((each.value for each in span.attributes), limit)
+        for event in span.events:
+            _cut_values((each.value for each in event.attributes), limit)
+    return traces
+
+
+def _cut_values(values: Iterable[AnyValue], limit: int) -> None:
+    for value in values:
+        if value.HasField("string_value"):
+            value.string_value = value.string_value[:limit]
+        _cut_values(value.array_value.values, limit)
 
 
 def through_json(requests: Iterable[Request]) -> list[Request]:

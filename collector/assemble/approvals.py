@@ -65,11 +65,11 @@ class ApprovalIndex:
     def filed(self, key: Carrier | CallKey) -> Filed | None:
         return self._shelves.filed.get(key)
 
-    def verdict(self, key: CallKey, *, shown: bool) -> ApprovalVerdict:
-        """The verdict on a filed call, by what is known now; `shown` as in `Judge.verdict`."""
+    def verdict(self, key: CallKey, *, shown: bool, cut: bool = False) -> ApprovalVerdict:
+        """The verdict on a filed call, by what is known now; `shown` and `cut` as in `Judge.verdict`."""
         filed = self._shelves.filed[key]
         assert filed.call is not None
-        return self._judge.verdict(filed.call, self._known(filed, filed.call), shown=shown)
+        return self._judge.verdict(filed.call, self._known(filed, filed.call), shown=shown, cut=cut)
 
     def expire(self, now_ns: int) -> None:
         """Let go of what is remembered long enough."""

@@ -59,8 +59,9 @@ class Judge:
     def trusts_service(self, decision: Approval) -> bool:
         return any(fnmatch.fnmatchcase(decision.service, pattern) for pattern in self._trust.services)
 
-    def verdict(self, call: Call, known: Known, *, shown: bool) -> ApprovalVerdict:
-        """The verdict on `call`; `shown`: its framework would have recorded an approval, and did so in what we have."""
+    def verdict(self, call: Call, known: Known, *, shown: bool, cut: bool = False) -> ApprovalVerdict:
+        """The verdict on `call`; `shown`: its framework would have recorded an approval, and did so in what we have;
+        `cut`: the sender left out content, in which one may have been."""
         notes: dict[str, Approval] = {}
         own = [d for d in _paired(known.by_id) if self._counts(d, call, notes)]
         like = [d for d in _paired(known.by_arguments) if self._counts(d, call, notes)]
@@ -77,7 +78,7 @@ class Judge:
                 return _said("denied", decision)
             elif not used:
                 return ApprovalVerdict("missing", None, f"{decision.decision}: {_where(decision)}")
-        return self._without(notes, known, shown)
+        return self._without(notes, known, not cut and bool(shown or known.others))
 
     # ------------------------------------------------------------ which decisions count
 
@@ -150,7 +151,7 @@ class Judge:
         asked = [d for d in (*known.by_id, *known.by_arguments) if d.decision == "requested"]
         if asked and not self._complete:
             return ApprovalVerdict("unknown", None, f"asked for, and the answer cannot be seen: {_where(asked[0])}")
-        return ApprovalVerdict("missing" if self._complete or shown or known.others else "unknown")
+        return ApprovalVerdict("missing" if self._complete or shown else "unknown")
 
 
 def _paired(decisions: Iterable[Approval]) -> list[Approval]:

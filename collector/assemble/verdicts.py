@@ -193,7 +193,7 @@ class Verdicts:
                 self._judge(run)
 
     def _verdict(self, key: CallKey, run: LiveRun, step: Step) -> ApprovalVerdict:
-        verdict = self.index.verdict(key, shown=self._shown(key, run, step))
+        verdict = self.index.verdict(key, shown=self._shown(key, run, step), cut=bool(run.calls.cut))
         if step.status == "denied":
             own = ApprovalVerdict("denied", None, f"{step.trace_id}/{step.span_id}")
             return verdict if verdict.verdict == "denied" else own
@@ -207,10 +207,8 @@ class Verdicts:
         return replace(verdict, held=True)
 
     def _shown(self, key: CallKey, run: LiveRun, step: Step) -> bool:
-        """Whether we would have seen that somebody was asked: the framework tells of pauses, content is captured whole, and all
+        """Whether we would have seen that somebody was asked: the framework tells of pauses, content is captured, and all
         that happened between the model's request for the call and the call itself is in the run."""
-        if run.calls.cut:
-            return False  # an approval may have been in what is missing
         told, tool, file = tells_of_pauses(step), step.tool, self._files[run.run.tenant, run.run.trajectory_id]
         if told == "gate":
             return any(voice.kind == "approval" for voice in run.calls.voices(step))
