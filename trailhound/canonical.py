@@ -10,6 +10,7 @@ import orjson
 
 MAX_DEPTH = 64
 """Levels of nesting that are read as data; OTLP's own values reach 47 (RELIABILITY 2.5), orjson writes 254."""
+_STARTS = frozenset(("{", "[", '"'))
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 """Strings, skipped whole, and brackets."""
 
@@ -21,12 +22,12 @@ def parse_json(value: Any) -> Any:
     deeper than MAX_DEPTH stays text too: models write it, and whoever walks or writes the data may recurse.
     """
     for _ in range(2):  # a string of a JSON string of JSON is met in the field; deeper nesting is not
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str):
             return value
-        head = value.lstrip()[:1]
-        if head not in ("{", "[", '"'):
+        head = value[:1]
+        if head not in _STARTS and (not head.isspace() or value.lstrip()[:1] not in _STARTS):
             return value
-        if value.count("[") + value.count("{") > MAX_DEPTH and _deep(value):
+        if len(value) > 2 * MAX_DEPTH and value.count("[") + value.count("{") > MAX_DEPTH and _deep(value):
             return value
         try:
             value = orjson.loads(value)
@@ -59,7 +60,9 @@ def canonical_json(value: Any) -> bytes:
         plain = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # keys that are no strings, large integers, lone surrogates, foreign types
         plain = b".0"
-    if b".0" not in plain:  # no float that is integral, so nothing to change
+    if (
+        b"." not in plain or b".0" not in plain
+    ):  # no float that is integral, so nothing to change; one byte is found fast
         return plain
     try:
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)

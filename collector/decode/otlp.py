@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -60,12 +60,13 @@ def decode_traces(record: Record) -> Decoded:
         resource, resource_raw = _resource(group.resource)
         for scope_group in group.scopes:
             scope = _scope(scope_group.scope)
-            for raw in scope_group.items:
+            for raw in scope_group.items[:]:
                 wire = _one_span(raw) if wires is None else next(wires)
-                if wire is None or not valid_ids(wire.trace_id, wire.span_id):
+                made = None if wire is None else _span(wire, record, resource, scope)
+                if made is None:
                     decoded.rejected.append(refusal(raw, wire))
                     continue
-                span, lost = _span(wire, record, resource, scope)
+                span, lost = made
                 decoded.spans.append(Received(span, encode_span(span) if lost else raw, resource_raw))
     return decoded
 
@@ -76,7 +77,7 @@ def _all_spans(body: bytes) -> Iterator[Any] | None:
         request = schema.SpansRequest.FromString(body)
     except DecodeError:
         return None
-    return (span for group in request.groups for scope in group.scopes for span in scope.items)
+    return (span for group in request.groups for scope in group.scopes for span in scope.items[:])
 
 
 def _one_span(raw: bytes) -> Any:
@@ -86,13 +87,23 @@ def _one_span(raw: bytes) -> Any:
         return None
 
 
-def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationScope) -> tuple[Span, int]:
-    """(span, how many of its parts were undecodable); an absent, malformed or own parent id makes it a root."""
-    attributes, lost = read_attributes(wire.attributes)
-    span_id, parent = wire.span_id, wire.parent_span_id
+def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationScope) -> tuple[Span, int] | None:
+    """(span, how many of its parts were undecodable); None when its ids are invalid.
+
+    An absent, malformed or own parent id makes it a root.
+    """
+    trace_id, span_id, parent = wire.trace_id, wire.span_id, wire.parent_span_id
+    if not valid_ids(trace_id, span_id):
+        return None
+    attributes, lost = read_attributes(wire.attributes[:])
+    events, lost_events = _events(wire.events) if wire.events else ([], 0)
+    links, lost_links = _links(wire.links) if wire.links else ([], 0)
+    ended = _statuses.get(wire.status) or _status(wire.status)
+    lost += lost_events + lost_links + (ended is None)
+    code, message = ended or (0, "")
     span = Span(
         record.tenant,
-        _hex(wire.trace_id),
+        _hex(trace_id),
         span_id.hex(),
         _hex(parent) if len(parent) == 8 and parent != span_id and parent != _ZERO8 else "",
         name_of(wire.name),
@@ -102,17 +113,15 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
         attributes,
         resource,
         scope,
+        events,
+        links,
+        code,
+        message,
+        wire.flags & FLAGS_MASK,
+        text(wire.trace_state) if wire.trace_state else "",
+        lost + wire.dropped_attributes + wire.dropped_events + wire.dropped_links,
+        record.received_ns,
     )
-    span.received_ns = record.received_ns
-    span.flags = wire.flags & FLAGS_MASK
-    if wire.trace_state:
-        span.trace_state = text(wire.trace_state)
-    for raw in wire.events:
-        lost += _add_event(raw, span)
-    for raw in wire.links:
-        lost += _add_link(raw, span)
-    lost += _add_status(wire.status, span)
-    span.dropped = lost + wire.dropped_attributes + wire.dropped_events + wire.dropped_links
     return span, lost
 
 
@@ -122,41 +131,46 @@ def _hex(raw: bytes) -> str:
     return raw.hex()
 
 
-def _add_event(raw: bytes, span: Span) -> int:
-    """How many parts were lost; the same for `_add_link` and `_add_status`."""
-    try:
-        wire = schema.Event.FromString(raw)
-    except DecodeError:
-        return 1
-    attributes, lost = read_attributes(wire.attributes)
-    span.events.append(SpanEvent(text(wire.name), wire.time, attributes))
-    return lost
-
-
-def _add_link(raw: bytes, span: Span) -> int:
-    try:
-        wire = schema.Link.FromString(raw)
-    except DecodeError:
-        return 1
-    if not valid_ids(wire.trace_id, wire.span_id):
-        return 0  # a link to nowhere says nothing, and takes nothing away
-    attributes, lost = read_attributes(wire.attributes)
-    span.links.append(SpanLink(wire.trace_id.hex(), wire.span_id.hex(), attributes))
-    return lost
-
-
-def _add_status(raw: bytes, span: Span) -> int:
-    known = _statuses.get(raw)
-    if known is None:
+def _events(raws: Sequence[bytes]) -> tuple[list[SpanEvent], int]:
+    """(events, how many parts were lost); the same for `_links`."""
+    events, dropped = [], 0
+    for raw in raws:
         try:
-            wire = schema.Status.FromString(raw)
+            wire = schema.Event.FromString(raw)
         except DecodeError:
-            return 1
-        known = (wire.code, text(wire.message))
-        if len(raw) <= 2:  # only a code: three of them exist
-            _statuses[raw] = known
-    span.status_code, span.status_message = known
-    return 0
+            dropped += 1
+            continue
+        attributes, lost = read_attributes(wire.attributes[:])
+        events.append(SpanEvent(text(wire.name), wire.time, attributes))
+        dropped += lost
+    return events, dropped
+
+
+def _links(raws: Sequence[bytes]) -> tuple[list[SpanLink], int]:
+    links, dropped = [], 0
+    for raw in raws:
+        try:
+            wire = schema.Link.FromString(raw)
+        except DecodeError:
+            dropped += 1
+            continue
+        if valid_ids(wire.trace_id, wire.span_id):  # a link to nowhere says nothing, and takes nothing away
+            attributes, lost = read_attributes(wire.attributes[:])
+            links.append(SpanLink(wire.trace_id.hex(), wire.span_id.hex(), attributes))
+            dropped += lost
+    return links, dropped
+
+
+def _status(raw: bytes) -> tuple[int, str] | None:
+    """(code, message) of a Status; None when it is corrupt."""
+    try:
+        wire = schema.Status.FromString(raw)
+    except DecodeError:
+        return None
+    known = (wire.code, text(wire.message))
+    if len(raw) <= 2:  # only a code: three of them exist
+        _statuses[raw] = known
+    return known
 
 
 def _resource(raw: bytes) -> tuple[Resource, bytes]:

@@ -8,8 +8,7 @@ int=3, double=4, array=5, kvlist=6, bytes=7, string_strindex=8}; ArrayValue{valu
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from trailhound.collector.decode.wire import BYTES, FIXED64, VARINT, read_varint, signed, varint, walk
@@ -28,11 +27,47 @@ _DOUBLE_LE = struct.Struct("<d")
 
 _MEMO_LENGTH = 96
 _MEMO_SIZE = 8192
-_pairs: dict[bytes, tuple[str, AttributeValue]] = {}
-"""Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte.
-Spans share the lists in it (finish reasons), as they share their resource: nobody changes what a span holds."""
-_names: dict[bytes, str] = {}
-"""Attribute keys and names of spans seen before: one string object a key makes later dict look-ups cheap."""
+
+Pair = tuple[str, AttributeValue]
+
+
+class _Pairs(dict[bytes, Pair]):
+    """Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte.
+
+    Spans share the lists in it (finish reasons), as they share their resource: nobody changes what a span holds.
+    """
+
+    def __missing__(self, pair: bytes) -> Pair:
+        known = _read_pair(pair)
+        if known[1].__class__ is not dict:
+            if len(self) >= _MEMO_SIZE:
+                self.clear()
+            self[pair] = known
+        return known
+
+
+class _Frames(dict[int, bytes]):
+    """What stands before the text in so many bytes that hold a length, the tag of a string, its length and the text.
+
+    It is compared instead of parsed. Where the two lengths have different widths no text can follow it.
+    """
+
+    def __missing__(self, size: int) -> bytes:
+        frame = b"\xff" * 11  # no varint
+        for width in range(1, 5):
+            length = size - 2 * width - 1
+            inner, outer = varint(length), varint(1 + width + length)
+            if length >= 0 and len(inner) == len(outer) == width:
+                frame = outer + bytes((_STRING_TAG,)) + inner
+        if len(self) >= _MEMO_SIZE:
+            self.clear()
+        self[size] = frame
+        return frame
+
+
+_pairs, _frames = _Pairs(), _Frames()
+_heads: dict[bytes, str] = {}
+"""How a KeyValue begins, up to the tag of its value, as every exporter writes it (key, then value) -> its key."""
 
 
 def text(raw: bytes) -> str:
@@ -44,57 +79,55 @@ def text(raw: bytes) -> str:
 
 
 def read_attributes(pairs: Sequence[bytes]) -> tuple[dict[str, AttributeValue], int]:
-    """(attributes, how many were dropped as undecodable or too many) of KeyValue messages; the last of a key wins."""
+    """(attributes, how many were dropped as undecodable or too many) of KeyValue messages; the last of a key wins.
+
+    A list is passed over faster than a field of a message.
+    """
     found: dict[str, AttributeValue] = {}
     dropped = 0
-    for pair in pairs if len(pairs) <= MAX_ATTRIBUTES else pairs[:MAX_ATTRIBUTES]:
-        known = _pairs.get(pair) if len(pair) <= _MEMO_LENGTH else None
-        if known is None:
-            try:
-                known = _read_pair(pair)
-            except Invalid:
-                dropped += 1
-                continue
-        found[known[0]] = known[1]
-    return found, dropped + max(0, len(pairs) - MAX_ATTRIBUTES)
+    if len(pairs) > MAX_ATTRIBUTES:
+        dropped, pairs = len(pairs) - MAX_ATTRIBUTES, pairs[:MAX_ATTRIBUTES]
+    for pair in pairs:
+        try:
+            key, value = _pairs[pair] if len(pair) <= _MEMO_LENGTH else _read_pair(pair)
+        except Invalid:
+            dropped += 1
+            continue
+        found[key] = value
+    return found, dropped
 
 
-def _read_pair(pair: bytes) -> tuple[str, AttributeValue]:
+def _read_pair(pair: bytes) -> Pair:
     """(key, value) of one KeyValue. Raises Invalid when it is corrupt."""
     size = len(pair)
-    at = pair[1] + 3 if size > 3 and pair[0] == _KEY_TAG and pair[1] < 0x80 else size
-    if at < size and pair[at - 1] == _VALUE_TAG:  # as every exporter writes it: key, then value
-        frame = _string_frame(size - at)
-        if pair.startswith(frame, at):
-            known: tuple[str, AttributeValue] = (name_of(pair[2 : at - 1]), text(pair[at + len(frame) :]))
-            return known if size > _MEMO_LENGTH else _remember(pair, known)
-        length, start = read_varint(pair, at)
-        if start + length == size:
-            known = (name_of(pair[2 : at - 1]), read_value(pair, start, size))
-            return known if size > _MEMO_LENGTH or known[1].__class__ is dict else _remember(pair, known)
+    at = pair[1] + 3 if size > 1 else 0
+    name = _heads.get(pair[:at])
+    if name is None and (name := _learn_head(pair[:at])) is None:
+        name, start, end = _split_pair(pair, 0, size)
+        return name, read_value(pair, start, end)
+    frame = _frames[size - at]
+    if pair.startswith(frame, at):
+        raw = pair[at + len(frame) :]
+        try:
+            return name, raw.decode()
+        except UnicodeDecodeError:
+            return name, text(raw)
+    length, start = read_varint(pair, at)
+    if start + length == size:
+        return name, read_value(pair, start, size)
     name, start, end = _split_pair(pair, 0, size)
     return name, read_value(pair, start, end)
 
 
-def _remember(pair: bytes, known: tuple[str, AttributeValue]) -> tuple[str, AttributeValue]:
-    if len(_pairs) >= _MEMO_SIZE:
-        _pairs.clear()
-    _pairs[pair] = known
-    return known
-
-
-@lru_cache(maxsize=16384)
-def _string_frame(size: int) -> bytes:
-    """What stands before the text in `size` bytes that hold a length, the tag of a string, its length and the text.
-
-    It is compared instead of parsed. Where the two lengths have different widths no text can follow it.
-    """
-    for width in range(1, 5):
-        length = size - 2 * width - 1
-        inner, outer = varint(length), varint(1 + width + length)
-        if length >= 0 and len(inner) == len(outer) == width:
-            return outer + bytes((_STRING_TAG,)) + inner
-    return b"\xff" * 11  # no varint
+def _learn_head(head: bytes) -> str | None:
+    """The key in `head`, when that is the beginning of a KeyValue and all of its key; short ones are remembered."""
+    size = len(head)
+    if size < 3 or head[0] != _KEY_TAG or head[1] >= 0x80 or head[1] != size - 3 or head[-1] != _VALUE_TAG:
+        return None
+    if len(_heads) >= _MEMO_SIZE:
+        _heads.clear()
+    name = _heads[head] = name_of(head[2:-1])
+    return name
 
 
 def _split_pair(data: bytes, start: int, end: int) -> tuple[str, int, int]:
@@ -108,16 +141,20 @@ def _split_pair(data: bytes, start: int, end: int) -> tuple[str, int, int]:
     return name_of(key), at, to
 
 
-def name_of(raw: bytes) -> str:
-    """The text of a key or a name: one string object for all that are equal."""
-    name = _names.get(raw)
-    if name is None:
-        if len(_names) >= _MEMO_SIZE:
-            _names.clear()
+class _Names(dict[bytes, str]):
+    """Attribute keys and names of spans seen before: one string object a key makes later dict look-ups cheap."""
+
+    def __missing__(self, raw: bytes) -> str:
         name = text(raw)
         if len(raw) <= _MEMO_LENGTH:
-            _names[raw] = name
-    return name
+            if len(self) >= _MEMO_SIZE:
+                self.clear()
+            self[raw] = name
+        return name
+
+
+name_of: Callable[[bytes], str] = _Names().__getitem__
+"""The text of a key or a name: one string object for all that are equal."""
 
 
 def read_value(data: bytes, start: int, end: int) -> AttributeValue:

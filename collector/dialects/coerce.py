@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -22,7 +23,7 @@ MAX_DEPTH = 64
 
 def load(value: Any) -> Any:
     """Parsed JSON where `value` is the text of a JSON array or object, else `value`. It may nest up to 1024 deep."""
-    if value.__class__ is str and value[:1] in ("[", "{"):
+    if value.__class__ is str and value.startswith(("[", "{")):
         try:
             return orjson.loads(value)
         except orjson.JSONDecodeError:
@@ -81,12 +82,23 @@ def money(value: Any) -> Decimal | None:
 
 def words(value: Any) -> tuple[str, ...]:
     """Strings from a list, the JSON text of one, or a comma-separated string (Semantic Kernel)."""
+    if value is None:
+        return ()
+    if value.__class__ is list and len(value) == 1 and value[0].__class__ is str:
+        return _one_word(value[0])
     value = parse_json(value)
     if isinstance(value, str):
         value = value.split(",")
     if not isinstance(value, list):
         return ()
     return tuple(word.strip() for word in value if isinstance(word, str) and word.strip())
+
+
+@lru_cache(maxsize=256)
+def _one_word(value: str) -> tuple[str, ...]:
+    """One object for the reason that a model gave, as nearly always, alone: there are few."""
+    word = value.strip()
+    return (word,) if word else ()
 
 
 def literal(value: Any) -> Any:

@@ -103,6 +103,8 @@ def answer(talk: Conversation, facts: dict[str, Any]) -> Any:
 
 def _other(value: Any, *, output: bool) -> Any:
     """Text as it is; of a state with messages (LangGraph) the last message that fits; other JSON parsed."""
+    if value is None:
+        return None
     value = parse_json(value)
     messages = messages_in(value)
     if messages is None:

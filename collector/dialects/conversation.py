@@ -56,8 +56,6 @@ class Conversation:
     marks: list[ApprovalMark] = field(default_factory=list)
     cut: bool = False
     """True when an attribute length limit cut the messages: of the last ones nothing is known."""
-    heard: bool = False
-    """True when any message was found."""
 
     def ask(self, call: ToolCall) -> None:
         """Add a request; of one call told in pieces (streams) the piece with the arguments counts."""
@@ -71,10 +69,11 @@ class Conversation:
 
     def close(self, role: Any, joined: str, said: bool) -> None:
         """Keep the text of one message where it belongs."""
-        role = ROLES.get(role, role)
+        role = ROLES.get(role, role) if role.__class__ is str else None
         if role == "system":
             self.system = joined
-        elif said and role in ("assistant", None):
-            self.answer = joined
-        elif not said and role in ("user", None):
+        elif said:
+            if role == "assistant" or role is None:
+                self.answer = joined
+        elif role == "user" or role is None:
             self.question = joined

@@ -45,46 +45,46 @@ class Reader:
 
     def read(self, span: Span, task: Sequence[str] = ()) -> Step:
         """The step of `span`; `task` are attribute keys that name the run's task, the first present wins."""
-        seen = self.table.see(span)
+        table = self.table
+        seen = table.see(span)
         if span.events:
-            content.add_events(seen, self.table)
-        origin = self._origins.of(span.resource)
-        kind = seen.facts.get("kind") or self.table.kind_by_name(seen.dialects, span.name) or _guess(span, seen.facts)
-        step = _start(span, kind, origin.service)
-        step.dialects = self.table.names(seen.dialects)
-        step.records_tools = self.table.records_tools(seen.dialects, span.scope.name)
-        identify(step, seen, origin, task)
-        failures.read_status(step, span, seen.facts)
+            content.add_events(seen, table)
+        facts, scope = seen.facts, span.scope.name
+        voice = table.voice(seen.dialects, scope)
+        origin = self._origins.of(span.resource, task)
+        kind = facts.get("kind") or table.kind_by_name(seen.dialects, span.name) or _guess(span, facts)
+        step = Step(
+            span.tenant,
+            span.trace_id,
+            span.span_id,
+            span.parent_span_id,
+            kind[0],
+            span.name,
+            span.start_ns,
+            span.end_ns,
+            "ok" if span.end_ns else "open",
+            origin.service,
+            span.received_ns,
+            voice.dialects,
+            kind[1],
+        )
+        step.instrumentation, step.records_tools = scope, voice.records_tools
+        step.remote_parent = span.flags & _REMOTE == _REMOTE
+        if span.dropped > 0:
+            step.truncated = True
+        if span.links:
+            step.links = tuple(span.links)
+        identify(step, facts, span.attributes, origin)
+        if span.status_code == failures.ERROR or span.events or "error_type" in facts:
+            failures.read_status(step, span, facts)
         _fill(step, seen)
-        for refine in self.table.refiners(seen.dialects):
+        for refine in voice.refiners:
             refine(step, seen)
-        if step.kind != "tool":
+        if step.tool is not None and step.kind != "tool":
             step.tool = None  # a dialect may know better what looked like a call
-        approvals.read(step, seen)
+        if span.events or step.container or "approval_decision" in facts or span.name in approvals.NAMES:
+            approvals.read(step, seen)
         return step
-
-
-def _start(span: Span, kind: KindOf, service: str) -> Step:
-    step = Step(
-        span.tenant,
-        span.trace_id,
-        span.span_id,
-        span.parent_span_id,
-        kind[0],
-        span.name,
-        span.start_ns,
-        span.end_ns,
-        "ok",
-        service,
-        span.received_ns,
-    )
-    step.container = kind[1]
-    step.instrumentation = span.scope.name
-    step.remote_parent = span.flags & _REMOTE == _REMOTE
-    step.truncated = span.dropped > 0
-    if span.links:
-        step.links = tuple(span.links)
-    return step
 
 
 def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
@@ -100,8 +100,8 @@ def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
 
 def _fill(step: Step, seen: Seen) -> None:
     facts = seen.facts
-    if "request_model" in facts or "response_model" in facts or "provider" in facts:
-        provider, request, response = facts.get("provider"), facts.get("request_model"), facts.get("response_model")
+    provider, request, response = facts.get("provider"), facts.get("request_model"), facts.get("response_model")
+    if request is not None or response is not None or provider is not None:
         step.model = _model(text(provider), text(request), text(response))
     if "input_tokens" in facts or "output_tokens" in facts:
         step.usage = normalise(facts, exclusive=bool(facts.get("exclusive")))

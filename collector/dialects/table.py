@@ -25,10 +25,24 @@ class Plan:
     """What a set of attribute keys under one scope says, worked out once for all spans that have it."""
 
     dialects: int
-    facts: tuple[tuple[str, str, Mapping[str, Any] | None, tuple[tuple[str, Mapping[str, Any] | None], ...]], ...]
-    """(fact, most trusted key, its values when it tells the kind, the other keys with theirs)."""
+    kinds: tuple[tuple[str, Mapping[str, KindOf]], ...]
+    """(key, what its values say) of those that tell the kind; here and below the most trusted first."""
+    single: tuple[tuple[str, str], ...]
+    """(fact, key) of the facts that one key holds: nearly all."""
+    chosen: tuple[tuple[str, tuple[str, ...]], ...]
+    """(fact, keys) of the others."""
     flat: tuple[tuple[str, tuple[int, str], str], ...]
     """(name of a flattened list, place in it, key)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """What dialects, together, and the instrumentation of one scope say of every span of theirs."""
+
+    dialects: tuple[str, ...]
+    records_tools: bool
+    """Whether the instrumentation gives every executed tool a span."""
+    refiners: tuple[Refine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +75,40 @@ class KeyTable:
         self._plans: dict[tuple[str, ...], Plan] = {}
         """By scope and attribute keys."""
         self._scopes: dict[str, int] = {}
-        self._recording: dict[tuple[int, str], bool] = {}
+        self._voices: dict[tuple[int, str], Voice] = {}
         self._unread: dict[str, tuple[str, ...]] = {}
-        self._names: dict[int, tuple[str, ...]] = {}
-        self._refiners: dict[int, list[Refine]] = {}
 
     def see(self, span: Span) -> Seen:
         """The facts in the span's attributes."""
-        seen = Seen(span)
         attributes = span.attributes
         if len(attributes) > MAX_PLANNED:
-            seen.dialects = self._scope_bits(span.scope.name)
+            seen = Seen(span, {}, {}, self._scope_bits(span.scope.name))
             self.gather(attributes, seen)
             return seen
         keys = (span.scope.name, *attributes)
-        plan = self._plans.get(keys)
-        if plan is None:
-            plan = self._learn_plan(keys)
-        seen.dialects = plan.dialects
-        facts = seen.facts
-        for fact, name, values, others in plan.facts:
+        plan = self._plans.get(keys) or self._learn_plan(keys)
+        facts: dict[str, Any] = {}
+        for fact, name in plan.single:
             value = attributes[name]
-            if values is not None:
-                value = values.get(value) if value.__class__ is str else None
-            if value is None or (value.__class__ is str and len(value) <= _LONGEST_REDACTED and _says_nothing(value)):
-                value = _first_said(attributes, others) if others else None
-                if value is None:
+            if value.__class__ is str:
+                if len(value) <= _LONGEST_REDACTED and (not value or value in REDACTED):
                     continue
+            elif value is None:
+                continue
             facts[fact] = value
-        for flat, place, name in plan.flat:
-            seen.flat.setdefault(flat, []).append((place, attributes[name]))
-        return seen
+        for name, kinds in plan.kinds:
+            value = attributes[name]
+            if value.__class__ is str and (kind := kinds.get(value)) is not None:
+                facts["kind"] = kind
+                break
+        for fact, names in plan.chosen:
+            value = _first_said(attributes, names)
+            if value is not None:
+                facts[fact] = value
+        flat: dict[str, list[tuple[tuple[int, str], Any]]] = {}
+        for whole, place, name in plan.flat:
+            flat.setdefault(whole, []).append((place, attributes[name]))
+        return Seen(span, facts, flat, plan.dialects)
 
     def _learn_plan(self, keys: tuple[str, ...]) -> Plan:
         if len(self._plans) >= _PLANS:
@@ -101,22 +118,27 @@ class KeyTable:
 
     def _plan(self, scope: int, names: tuple[str, ...]) -> Plan:
         bits = scope
-        facts: dict[str, list[tuple[int, str, Mapping[str, Any] | None]]] = {}
+        kinds: list[tuple[int, str, Mapping[str, KindOf]]] = []
+        facts: dict[str, list[tuple[int, str]]] = {}
         flat = []
         for name in names:
             key = self._keys.get(name) or self._learn(name)
             bits |= key.bits
-            if key.fact and (not key.only or key.only & scope):
-                facts.setdefault(key.fact, []).append((key.rank, name, key.values))
+            if key.values is not None:
+                kinds.append((key.rank, name, key.values))
+            elif key.fact and (not key.only or key.only & scope):
+                facts.setdefault(key.fact, []).append((key.rank, name))
             elif key.flat:
                 flat.append((key.flat, key.place, name))
-        for keys in facts.values():
-            keys.sort(key=lambda known: known[0])
-        picked = tuple(
-            (fact, keys[0][1], keys[0][2], tuple((name, values) for _, name, values in keys[1:]))
-            for fact, keys in facts.items()
+        kinds.sort(key=lambda known: known[0])
+        held = [(fact, tuple(name for _, name in sorted(keys))) for fact, keys in facts.items()]
+        return Plan(
+            bits,
+            tuple((name, values) for _, name, values in kinds),
+            tuple((fact, keys[0]) for fact, keys in held if len(keys) == 1),
+            tuple((fact, keys) for fact, keys in held if len(keys) > 1),
+            tuple(flat),
         )
-        return Plan(bits, picked, tuple(flat))
 
     def _scope_bits(self, scope: str) -> int:
         bits = self._scopes.get(scope)
@@ -161,17 +183,23 @@ class KeyTable:
 
     def names(self, bits: int) -> tuple[str, ...]:
         """Names of the dialects in a bit mask, in order."""
-        names = self._names.get(bits)
-        if names is None:
-            names = self._names[bits] = tuple(d.name for d in self._dialects if self._bits[d.name] & bits)
-        return names
+        return tuple(d.name for d in self._told(bits))
 
-    def refiners(self, bits: int) -> list[Refine]:
-        found = self._refiners.get(bits)
-        if found is None:
-            found = [d.refine for d in self._dialects if d.refine is not None and self._bits[d.name] & bits]
-            self._refiners[bits] = found
-        return found
+    def _told(self, bits: int) -> list[Dialect]:
+        return [d for d in self._dialects if self._bits[d.name] & bits]
+
+    def voice(self, bits: int, scope: str) -> Voice:
+        """What the dialects in `bits` and the instrumentation `scope` say of every span."""
+        return self._voices.get((bits, scope)) or self._learn_voice(bits, scope)
+
+    def _learn_voice(self, bits: int, scope: str) -> Voice:
+        if len(self._voices) >= _MEMO_SIZE:
+            self._voices.clear()
+        told = self._told(bits)
+        records = any(d.records_tools(scope) for d in told if d.records_tools is not None)
+        refiners = tuple(d.refine for d in told if d.refine is not None)
+        voice = self._voices[bits, scope] = Voice(self.names(bits), records, refiners)
+        return voice
 
     def kind_by_name(self, bits: int, name: str) -> KindOf | None:
         """What a dialect in `bits` says of a span named `name`."""
@@ -181,16 +209,6 @@ class KeyTable:
                     if name == known or (known.endswith(" ") and name.startswith(known)):
                         return kind
         return None
-
-    def records_tools(self, bits: int, scope: str) -> bool:
-        """Whether a dialect in `bits` says that the instrumentation `scope` gives every tool a span."""
-        found = self._recording.get((bits, scope))
-        if found is None:
-            if len(self._recording) >= _MEMO_SIZE:
-                self._recording.clear()
-            asked = [d.records_tools for d in self._dialects if self._bits[d.name] & bits]
-            found = self._recording[bits, scope] = any(records(scope) for records in asked if records is not None)
-        return found
 
     def _learn(self, name: str) -> Key:
         if len(self._keys) >= _MEMO_SIZE:
@@ -238,12 +256,10 @@ def _says_nothing(value: str) -> bool:
     return not value or value in REDACTED
 
 
-def _first_said(attributes: Mapping[str, Any], keys: tuple[tuple[str, Mapping[str, Any] | None], ...]) -> Any:
-    """The value of the first of `keys` that has one."""
-    for name, values in keys:
+def _first_said(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The value of the first of `names` that has one."""
+    for name in names:
         value = attributes[name]
-        if values is not None:
-            value = values.get(value) if value.__class__ is str else None
         if value is not None and not (value.__class__ is str and _says_nothing(value)):
             return value
     return None

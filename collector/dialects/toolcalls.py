@@ -62,14 +62,15 @@ def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None
     """A call with its arguments parsed and hashed as `canonical.digest` does."""
     if arguments is None:
         return ToolCall(name, call_id, None, result)
-    arguments = parse_json(arguments)
-    if is_cut(arguments):  # many calls may begin alike
-        return ToolCall(name, call_id, arguments, result)
+    if arguments.__class__ is not dict:
+        arguments = parse_json(arguments)
+        if is_cut(arguments):  # many calls may begin alike
+            return ToolCall(name, call_id, arguments, result)
     try:
         written = canonical_json(arguments)
     except RecursionError:  # nested deeper than JSON writers bear
         written = b"[" * (MAX_DEPTH + 1)
-    if written.count(b"[") + written.count(b"{") > MAX_DEPTH:  # few enough brackets cannot nest deep
+    if len(written) > 2 * MAX_DEPTH and written.count(b"[") + written.count(b"{") > MAX_DEPTH:  # few cannot nest deep
         arguments = flat_enough(arguments)
         written = canonical_json(arguments)
     return ToolCall(name, call_id, arguments, result, _hash(written))

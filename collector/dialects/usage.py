@@ -8,6 +8,8 @@ from typing import Any
 from trailhound.collector.dialects.coerce import whole
 from trailhound.model import Usage
 
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
 
 def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | None:
     """The usage in `input_tokens`, `output_tokens`, `total_tokens`, `cache_read_tokens`, `cache_write_tokens` and
@@ -17,22 +19,22 @@ def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | N
     more cache than input is impossible, and a total that matches only one reading proves it. Otherwise input is
     inclusive, as OpenTelemetry 1.40, OpenAI and Gemini say.
     """
-    given, output = _count(facts, "input_tokens"), _count(facts, "output_tokens")
+    counts: list[int | None] = []
+    for name in _COUNTS:
+        value = facts.get(name)
+        counts.append(value if value is None or (value.__class__ is int and value >= 0) else whole(value))
+    given, output, read, write, reasoning = counts
     if given is None and output is None:
         return None
-    read, write = _count(facts, "cache_read_tokens"), _count(facts, "cache_write_tokens")
-    cached = (read or 0) + (write or 0)
-    if given is not None and cached and (exclusive or _leaves_cache_out(given, output, cached, facts)):
-        given += cached
-    return Usage(given, output, read, write, _count(facts, "reasoning_tokens"))
+    if given is not None and (read or write):
+        cached = (read or 0) + (write or 0)
+        if exclusive or _leaves_cache_out(given, output, cached, facts):
+            given += cached
+    return Usage(given, output, read, write, reasoning)
 
 
 def _leaves_cache_out(given: int, output: int | None, cached: int, facts: Mapping[str, Any]) -> bool:
     if cached > given:
         return True
-    total = _count(facts, "total_tokens")
+    total = whole(facts["total_tokens"]) if "total_tokens" in facts else None
     return total is not None and total == given + (output or 0) + cached
-
-
-def _count(facts: Mapping[str, Any], name: str) -> int | None:
-    return whole(facts[name]) if name in facts else None
