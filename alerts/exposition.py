@@ -7,12 +7,16 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 
 from trailhound.alerts.budgets import Budgets
+from trailhound.clock import Clock
 from trailhound.evaluators.baseline import cost_over_baseline
 from trailhound.metrics import Metrics
 from trailhound.model import Finding, Run, Severity, Step
 
 REMEMBERED = 200_000
 """Runs, findings and calls whose counting is remembered, so that a late change does not count them again."""
+NAME_WAIT_S = 0.2
+"""How long a finding waits for a span that names the agent, in the next request of the same client; most come so soon
+or only with the end of the run, and a scrape is to show a finding within half a second."""
 UNKNOWN = "unknown"
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 COUNTED_KINDS = frozenset({"llm", "tool", "embedding"})
@@ -43,16 +47,16 @@ class Exposition:
     For one thread; `flush`, which hands the sums to the registry, may be called from any.
     """
 
-    def __init__(self, metrics: Metrics, rules: Iterable[str], settle_ns: int) -> None:
+    def __init__(self, metrics: Metrics, rules: Iterable[str], settle_ns: int, clock: Clock) -> None:
         self.muted = False
+        self._clock = clock
         self._metrics = metrics
         self._rules = tuple(rules)
         self._settle_ns = settle_ns
         self._budgets = Budgets(metrics)
         self._waiting: deque[tuple[int, Step]] = deque()
-        self._nameless: dict[tuple[str, Severity], tuple[int, Finding]] = {}
-        """Findings whose agent is not known yet, with the time when it need not be waited for any more."""
-        self._now_ns = 0
+        self._nameless: dict[tuple[str, Severity], tuple[float, Finding]] = {}
+        """Findings whose agent is not known yet, with the clock's time when it is waited for no more."""
         self._lock = threading.Lock()
         self._sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
         self._calls = Once()
@@ -88,8 +92,8 @@ class Exposition:
         for finding in findings:
             self._budgets.take(finding, finding.agent or UNKNOWN)
             key = (finding.finding_id, finding.severity)
-            if finding.agent is None:  # most agents are named by a span that comes soon, or at the end
-                self._nameless.setdefault(key, (self._now_ns + self._settle_ns, finding))
+            if finding.agent is None and not self.muted:
+                self._nameless.setdefault(key, (self._clock.monotonic_s() + NAME_WAIT_S, finding))
             else:
                 self._nameless.pop(key, None)
                 self._count_finding(finding)
@@ -118,8 +122,7 @@ class Exposition:
 
     def settle(self, now_ns: int) -> None:
         """Count what came long enough before `now_ns`."""
-        self._now_ns = now_ns
-        while self._nameless and next(iter(self._nameless.values()))[0] <= now_ns:
+        while self._nameless and next(iter(self._nameless.values()))[0] <= self._clock.monotonic_s():
             self._count_finding(self._nameless.pop(next(iter(self._nameless)))[1])
         while self._waiting and self._waiting[0][0] + self._settle_ns <= now_ns:
             self._count(self._waiting.popleft()[1])

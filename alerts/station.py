@@ -55,7 +55,7 @@ class Station:
     """
 
     def __init__(self, config: Config, metrics: Metrics, rules: Iterable[str], clock: Clock) -> None:
-        self._exposition = Exposition(metrics, rules, int(config.runs.grace * 1e9))
+        self._exposition = Exposition(metrics, rules, int(config.runs.grace * 1e9), clock)
         self._clock = clock
         metrics.init("trailhound_alert_ledger_errors_total")
         self._ledger = Ledger(

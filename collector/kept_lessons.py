@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 MAX_ROWS = 500_000
 """Rows of each kind; of further ones the oldest go. About 200 bytes each."""
+MAX_KEYS = 3 * MAX_ROWS
 LAST = 2**63 - 1
 """The largest number that SQLite can compare with."""
 MANY = 10_000
@@ -77,6 +78,8 @@ class KeptLessons:
         self._waiting: list[tuple[str, Sequence[object]]] = []
         self._unread: set[tuple[str, ...]] = set()
         """Whose rows wait: those are written before they are read."""
+        self._known: set[int] = set()
+        """Hashes of whose rows may be in the file: for a session that is new, as most are, nothing is looked up."""
 
     def close(self) -> None:
         with self._lock:
@@ -116,6 +119,7 @@ class KeptLessons:
         with self._lock:
             self._waiting.append((statement, row))
             self._unread.add(key)
+            self._known.add(hash(key))
             if len(self._waiting) % MANY == 0:
                 try:
                     self._write()
@@ -156,9 +160,12 @@ class KeptLessons:
     def _read(self, key: tuple[str, ...], statement: str, values: Sequence[object]) -> list[Any]:
         with self._lock:
             try:
+                db = self._opened()
+                if hash(key) not in self._known:
+                    return []
                 if key in self._unread:
                     self._write()
-                return self._opened().execute(statement, values).fetchall()
+                return db.execute(statement, values).fetchall()
             except (Retryable, sqlite3.Error, OSError) as error:
                 log.error("what was learnt from earlier runs cannot be read: %s", error)
                 return []
@@ -210,6 +217,8 @@ class KeptLessons:
             raise Retryable(f"{self._path} cannot be used: {error}") from None
         self._waiting.clear()
         self._unread.clear()
+        if len(self._known) > MAX_KEYS:
+            self._known = _keys(db)
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
@@ -217,6 +226,7 @@ class KeptLessons:
             with self._db:
                 for table in ("runs", "calls", "changes"):
                     self._db.execute(f"DELETE FROM {table} WHERE segment >= ?", (self._replay_from,))
+            self._known |= _keys(self._db)
         return self._db
 
 
@@ -236,6 +246,14 @@ def _pin(document: dict[str, Any]) -> Pin:
 def _entry(row: Sequence[Any]) -> Entry:
     baseline_id, tenant, service, agent, task, latest_ns, pin = row
     return Entry(baseline_id, (tenant, service, agent, task), latest_ns, None if pin is None else orjson.loads(pin))
+
+
+def _keys(db: sqlite3.Connection) -> set[int]:
+    """Hashes of everything by which rows are read."""
+    found = set[int]()
+    for columns, table in (("tenant, service, agent, task", "baselines"), ("tenant, session_id", "calls"), ("tenant, service, agent", "changes")):  # fmt: skip
+        found.update(map(hash, db.execute(f"SELECT DISTINCT {columns} FROM {table}")))
+    return found
 
 
 def _tidy(db: sqlite3.Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -42,6 +43,9 @@ log = logging.getLogger(__name__)
 
 POLL_S = 0.01
 """Pause between looks at an idle journal; with the receiver's commit it keeps a finding within 150 ms of its span."""
+SWITCH_S = 0.0001
+"""How long a thread may hold the interpreter while another waits. Judging gives it away at each regular expression and
+look at a file, and with Python's 5 ms would wait much longer for the store's thread than the work takes."""
 ERROR_WAIT_S = 1.0
 OPENING_S = 15.0
 """A store that has not opened in this time is away."""
@@ -152,6 +156,7 @@ class Monitor:
     def start(self) -> dict[str, str]:
         """Listens at once; the store is opened behind it. Raises Invalid when the address cannot be used."""
         self._started_s = self._clock.monotonic_s()
+        sys.setswitchinterval(SWITCH_S)
         api = self._api.start()
         self._alerting.start()
         for name, work in (("pump", self._pump_all), ("storing", self._storing.run)):

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from trailhound.alerts.exposition import Exposition
+from trailhound.clock import ManualClock
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.metrics import Metrics
@@ -72,7 +73,7 @@ def test_what_is_received_after_the_end_fires() -> None:
 
 def test_it_is_counted_apart() -> None:
     metrics = Metrics()
-    exposition = Exposition(metrics, ["loop"], 0)
+    exposition = Exposition(metrics, ["loop"], 0, ManualClock())
     exposition.findings(found(KNOWN))
     labels = {"service": "unknown_service", "agent": "support"} | {"service": found()[0].service}
     assert metrics.registry.get_sample_value("agent_findings_suppressed_total", labels | {"rule": "loop"}) == 1

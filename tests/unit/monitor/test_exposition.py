@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from prometheus_client import generate_latest
 
-from trailhound.alerts.exposition import Exposition, Once
+from trailhound.alerts.exposition import NAME_WAIT_S, Exposition, Once
+from trailhound.clock import ManualClock
 from trailhound.metrics import OTHER, Metrics
 from trailhound.model import Finding, Model, Run, Severity, Step, ToolCall, Totals, Usage
 
@@ -65,7 +66,8 @@ class Counted:
 
     def __init__(self) -> None:
         self.metrics = Metrics()
-        self.exposition = Exposition(self.metrics, ["loop", "budget"], SETTLE_NS)
+        self.clock = ManualClock()
+        self.exposition = Exposition(self.metrics, ["loop", "budget"], SETTLE_NS, self.clock)
 
     def value(self, name: str, **labels: str) -> float | None:
         self.exposition.flush()
@@ -121,13 +123,14 @@ def test_a_finding_counts_once_at_each_severity(counted: Counted) -> None:
 
 
 def test_a_finding_waits_a_little_for_the_name_of_its_agent(counted: Counted) -> None:
-    counted.exposition.settle(100)
     counted.exposition.findings([finding(agent=None), finding(finding_id="f2", agent=None)])
     counted.exposition.findings([finding()])
-    counted.exposition.settle(100 + SETTLE_NS - 1)
+    counted.clock.advance(NAME_WAIT_S - 0.01)
+    counted.exposition.settle(100)
     assert counted.value("agent_findings_total", rule="loop", severity="warning") == 1
     assert counted.value("agent_findings_total", agent="unknown", rule="loop", severity="warning") is None
-    counted.exposition.settle(100 + SETTLE_NS)
+    counted.clock.advance(0.01)
+    counted.exposition.settle(100)
     assert counted.value("agent_findings_total", agent="unknown", rule="loop", severity="warning") == 1
 
 
@@ -174,12 +177,15 @@ def test_the_series_of_every_rule_exist_when_an_agent_is_known(counted: Counted)
 def test_a_replay_counts_nothing_again(counted: Counted) -> None:
     counted.exposition.muted = True
     counted.exposition.steps([step("a")])
-    counted.exposition.findings([finding()])
+    counted.exposition.findings([finding(), finding(finding_id="f2", agent=None)])
     counted.exposition.settle(2 * SETTLE_NS)
     counted.exposition.muted = False
+    counted.clock.advance(1)
+    counted.exposition.settle(3 * SETTLE_NS)
     counted.exposition.findings([finding()])
     counted.exposition.closed([step("a"), step("new")])
     assert counted.value("agent_findings_total", rule="loop", severity="warning") == 0
+    assert not counted.value("agent_findings_total", agent="unknown", rule="loop", severity="warning")
     assert counted.value("agent_tool_calls_total", tool="search", status="ok") == 1
 
 
@@ -209,7 +215,7 @@ def test_memory_of_what_was_counted_is_bounded() -> None:
 
 def test_agents_beyond_the_limit_cost_one_look_and_share_their_series() -> None:
     metrics = Metrics(max_label_values=2)
-    exposition = Exposition(metrics, ["loop", "budget"], SETTLE_NS)
+    exposition = Exposition(metrics, ["loop", "budget"], SETTLE_NS, ManualClock())
     for number in range(5):
         exposition.run(Run(f"run{number}", "default", "shop", [], agent=f"agent{number}"))
 
