@@ -58,6 +58,7 @@ class Leaving:
         self._ahead: OrderedDict[Key, None] = OrderedDict()
         """Runs that are over and wait for the store, about in the order in which they were told."""
         self._hurried: set[Key] = set()
+        self._retired: set[Key] = set()
         self._idle_ns = int(idle_s * 1e9)
         self._quiet, self._over = Deadlines(), Deadlines()
         self._resting: dict[Key, LiveRun] = {}
@@ -67,6 +68,7 @@ class Leaving:
         """A record touched the run."""
         self._room.touch(key, run.weight)
         self._hurried.discard(key)
+        self._retired.discard(key)
         self._rested.discard(key)
         self._resting.pop(key, None)
 
@@ -110,12 +112,27 @@ class Leaving:
         run = self._held.runs.get(key)
         if run is None or run.run.status in OPEN:
             return
-        if key in self._held.changed or self._held.verdicts.holds(run):
+        if self._held.verdicts.holds(run):
+            self._over.set(key, now_ns + 1)
+            return
+        self._retire(key, run)
+        if key in self._held.changed:
             self._over.set(key, now_ns + 1)
         elif key in self._hurried or self._has(run.told):
             self.let_go(key, run)
         else:
             self._ahead[key] = None
+
+    def _retire(self, key: Key, run: LiveRun) -> None:
+        """The run's time in memory is over, whenever it may go: nothing else finds it any more."""
+        if key not in self._retired:
+            self._retired.add(key)
+            self._held.places.retire(run, self._finds)
+            self._held.background.forget(run.run)
+
+    def _finds(self, run: LiveRun) -> bool:
+        key = (run.run.tenant, run.run.trajectory_id)
+        return key in self._held.runs and key not in self._retired
 
     def _stored(self, key: Key) -> bool:
         """Whether a run that is over need not wait any more: it is stored, or goes on, or has gone."""
@@ -173,4 +190,5 @@ class Leaving:
         self._room.forget(key)
         self._rested.discard(key)
         self._hurried.discard(key)
+        self._retired.discard(key)
         self._ahead.pop(key, None)

@@ -23,6 +23,8 @@ class Places:
         self._traces: dict[TraceKey, TraceRuns] = {}
         self._stitcher = Stitcher(join)
         self._sources = Sources()
+        self._retired: set[TraceKey] = set()
+        """Traces of runs that are over for so long that they count as gone, whether they are in memory or not."""
         self._told: list[tuple[TraceKey, Step]] = []
         self._new_run = new_run
 
@@ -44,8 +46,8 @@ class Places:
 
     def add(self, steps: list[Step]) -> list[LiveRun]:
         """Take steps of one trace with new span ids, in any order; cheapest when parents come before their children."""
-        changed = self._place(steps)
         key = (steps[0].tenant, steps[0].trace_id)
+        changed = self._revive(key) + self._place(steps)
         for source in self._sources.show(key, steps):
             changed += self._dissolve(source) + self._repeat(source, key)
         return changed
@@ -111,14 +113,16 @@ class Places:
     def replace(self, step: Step) -> list[LiveRun]:
         """Take a later report of a known span."""
         trace = self._traces[step.tenant, step.trace_id]
+        changed = self._revive(trace.key)
         before = trace.identity
-        return trace.replace(step) + self._settle(trace, before, self._learn_again(step))
+        return changed + trace.replace(step) + self._settle(trace, before, self._learn_again(step))
 
     def hear(self, said: Step) -> list[LiveRun]:
         """Take what a log record says of a span."""
         trace = self.open(said.tenant, said.trace_id)
+        changed = self._revive(trace.key)
         before = trace.identity
-        return trace.hear(said) + self._settle(trace, before, self._learn_again(said))
+        return changed + trace.hear(said) + self._settle(trace, before, self._learn_again(said))
 
     def _learn_again(self, place: Step) -> set[TraceKey]:
         """The span of `place`, if it is known, says more than it did."""
@@ -135,9 +139,9 @@ class Places:
         """Let the traces that are joined share the home of the one that starts first."""
         changed: list[LiveRun] = []
         seen: set[TraceKey] = set()
-        for key in sorted(affected & self._traces.keys()):
+        for key in sorted((affected & self._traces.keys()) - self._retired):
             if key not in seen:
-                group = together(self._stitcher, self._traces, key)
+                group = together(self._stitcher, self._traces, key, self._retired)
                 seen.update(trace.key for trace in group)
                 home = min(group, key=lambda trace: (trace.start_ns, trace.trace_id)).home
                 for trace in group:
@@ -161,11 +165,38 @@ class Places:
         keys = [(run.run.tenant, trace_id) for trace_id in run.run.trace_ids]
         return tuple(sorted({call for key in keys for call in self._stitcher.loose_calls(key)}))
 
+    def retire(self, run: LiveRun, alive: Callable[[LiveRun], bool]) -> None:
+        """Join nothing more to a run that is over, until something of its own comes: it is about to leave memory.
+
+        When it leaves depends on the store and on restarts; what other traces find here must not.
+        """
+        for trace_id in run.run.trace_ids:
+            trace = self._traces.get((run.run.tenant, trace_id))
+            if trace is not None and not any(alive(r) for r in trace.runs):
+                self._retired.add(trace.key)
+                self._sources.forget(trace.key)
+
+    def _revive(self, key: TraceKey) -> list[LiveRun]:
+        """Something came for a retired trace: all traces of its runs may be joined again, as if read from the store."""
+        if key not in self._retired:
+            return []
+        runs = self._traces[key].runs
+        back = {(key[0], trace_id) for run in runs for trace_id in run.run.trace_ids} & self._retired | {key}
+        self._retired -= back
+        changed: list[LiveRun] = []
+        for each in sorted(back):
+            steps = [run.as_read(s) for run in runs for s in run.steps() if s.trace_id == each[1] and not s.synthetic]
+            for source in self._sources.show(each, steps):
+                changed += self._dissolve(source) + self._repeat(source, each)
+        joined = {end for each in back for join in self._stitcher.joins(each) for end in (join.first, join.second)}
+        return changed + self._regroup(joined)
+
     def forget(self, run: LiveRun, alive: Callable[[LiveRun], bool]) -> None:
         """A run leaves memory, and with it those of its traces that have no other run alive."""
         for trace_id in run.run.trace_ids:
             trace = self._traces.get((run.run.tenant, trace_id))
             if trace is not None and not any(alive(r) for r in trace.runs):
                 del self._traces[trace.key]
+                self._retired.discard(trace.key)
                 self._stitcher.forget(trace.key)
                 self._sources.forget(trace.key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 
 from trailhound.canonical import stable_id
@@ -223,8 +223,10 @@ def detail(step: Step) -> tuple[int, str]:
     return (len(said), said)
 
 
-def together(stitcher: Stitcher, traces: Mapping[TraceKey, TraceRuns], start: TraceKey) -> list[TraceRuns]:
-    """The traces that form one run with `start`, itself included: joined, in memory, and allowed to be."""
+def together(
+    stitcher: Stitcher, traces: Mapping[TraceKey, TraceRuns], start: TraceKey, retired: Container[TraceKey] = ()
+) -> list[TraceRuns]:
+    """The traces that form one run with `start`, itself included: joined, in memory, not `retired`, and allowed to be."""
     found = {start: traces[start]}
     waiting = [traces[start]]
     while waiting:
@@ -232,7 +234,7 @@ def together(stitcher: Stitcher, traces: Mapping[TraceKey, TraceRuns], start: Tr
         for join in stitcher.joins(trace.key):
             for end in (join.first, join.second):
                 other = traces.get(end)
-                if other is not None and end not in found and trace.may_join(other):
+                if other is not None and end not in found and end not in retired and trace.may_join(other):
                     found[end] = other
                     waiting.append(other)
     return list(found.values())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.exchange import Stored
 from trailhound.collector.recall import AT_ONCE, Recall
@@ -105,3 +107,21 @@ def test_a_replay_outruns_the_store(world: World) -> None:
     [loop] = [f for f in world.store.findings_of("default", [run.trajectory_id]) if f.rule == "loop"]
     assert len(loop.evidence) == 5
     assert len(world.store.list_trajectories(Listing())) == 2
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_what_joins_does_not_depend_on_when_a_run_leaves_memory(world: World, stored: bool) -> None:
+    """A trace that links to a run that is long over is no part of it, until something of that run comes."""
+    life = world.live()
+    linked, late = spans_of(0, seed=5), LOOP[0]
+    linked[-1].links.add(trace_id=late.trace_id, span_id=LOOP[-1].span_id)
+    for body, seconds, held in ((LOOP[1:], 200, (0, 1)), (linked, 20, (1, 2)), ([late], 20, (1, 1))):
+        world.receive(request_of(body))
+        for _ in range(4):
+            life.turn_over() if stored else life.pump.step()
+            world.seal()
+            world.clock.advance(seconds / 4)
+        assert sum(live.has_steps for live in life.watch.runs.values()) == held[not stored]
+    world.finish(life)
+    [run] = [r for r in world.store.list_trajectories(Listing()) if r.trace_ids]
+    assert (len(run.trace_ids), run.totals.steps) == (2, len(LOOP) + len(linked))
