@@ -202,10 +202,9 @@ class Pager:
         self._decided.clear()
 
     def measure(self) -> None:
-        """Set the gauges of the alerts."""
-        with self._lock:
-            standing = self._loaded.standing.values() if self._loaded is not None else ()
-            now: Counter[tuple[str, str]] = Counter((i.alert.state, i.alert.severity) for i in standing)
+        """Set the gauges of the alerts; does not wait for a step that waits for the disk."""
+        standing = list(self._loaded.standing.values()) if self._loaded is not None else ()
+        now: Counter[tuple[str, str]] = Counter((i.alert.state, i.alert.severity) for i in standing)
         for severity in RANK:
             for state in ("pending", "firing"):
                 self._metrics.set("trailhound_alerts", now[state, severity], state=state, severity=severity)

@@ -113,10 +113,10 @@ class Station:
         self._pager.measure()
         for delivery in self._deliveries.values():
             delivery.measure()
-        try:
-            pending = self._ledger.pending()
-        except Retryable:  # counted by the ledger; the last figures stay
-            return
+
+    def _count_pending(self) -> None:
+        """Not at a scrape, which must not wait for the file. Raises Retryable; the last figures stay."""
+        pending = self._ledger.pending()
         for name in self._deliveries:
             self._metrics.set("trailhound_notifications_pending", pending.get(name, 0), channel=name)
 
@@ -152,6 +152,7 @@ class Station:
         while not self._stop.is_set():
             try:
                 self.durable()
+                self._count_pending()
                 if self._clock.monotonic_s() >= tidy_at_s:
                     self._ledger.tidy()
                     tidy_at_s = self._clock.monotonic_s() + TIDY_S

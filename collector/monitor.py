@@ -135,7 +135,6 @@ class Monitor:
         return Shown(
             reading,
             self._watch,
-            self._turn,
             self._pump,
             self._storing,
             self._tally,

@@ -21,7 +21,6 @@ from trailhound.collector.reading import Reading
 from trailhound.collector.reviews.queue import ReviewQueue
 from trailhound.collector.storing import Storing
 from trailhound.collector.tally import Tally
-from trailhound.collector.turn import Turn
 from trailhound.collector.watch import Watch
 from trailhound.document import alert_document
 from trailhound.metrics import Metrics
@@ -37,7 +36,6 @@ class Shown:
         self,
         reading: Reading,
         watch: Watch,
-        turn: Turn,
         pump: Pump,
         storing: Storing,
         tally: Tally,
@@ -50,7 +48,7 @@ class Shown:
         baselines: KnownBaselines,
         receiver_metrics: Path,
     ) -> None:
-        self._reading, self._watch, self._turn, self._pump, self._storing = reading, watch, turn, pump, storing
+        self._reading, self._watch, self._pump, self._storing = reading, watch, pump, storing
         self._tally, self._metrics, self._alerting = tally, metrics, alerting
         self._deciding = deciding
         self.cases: Cases = cases
@@ -81,10 +79,13 @@ class Shown:
             return []
 
     def _measure(self) -> None:
-        """Bring the gauges, and the sums that are kept outside the registry, up to date."""
+        """Bring the gauges, and the sums that are kept outside the registry, up to date.
+
+        Without a turn, and the disk is not asked: a scrape that waits for a large request being judged fails just when
+        it matters. A copy of a dict's values is one call into C, which no other thread comes between.
+        """
         self._alerting.flush()
-        with self._turn:
-            states = Counter(live.run.status for live in self._watch.runs.values())
+        states = Counter(live.run.status for live in list(self._watch.runs.values()))
         for state in ("open", "waiting"):
             self._metrics.set("trailhound_open_trajectories", states[state], state=state)
         self._metrics.set("trailhound_open_trajectories", self._watch.parked, state="parked")

@@ -158,12 +158,13 @@ class Metrics:
         return metric
 
     def _bounded(self, label: str, value: str) -> str:
-        """The label value that is exported for `value`: printable ASCII, short, and one of at most 200 (invariant 9)."""
+        """The label value that is exported for `value`: printable ASCII, short, and one of at most 200 with
+        `__other__` among them (invariant 9)."""
         known = self._values[label]
         safe = known.get(value)
         if safe is not None:
             return safe
-        if len(known) >= self._max:
+        if len(known) >= self._max - 1:
             self.inc("trailhound_label_overflow_total", label=label)
             return OTHER
         safe = "".join(

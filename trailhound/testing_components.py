@@ -112,16 +112,16 @@ class Component:
 
 
 class Alertmanager(Component):
-    """Tells everything to one webhook, at once."""
+    """Tells everything to one webhook, at once; with `config`, the text of a file, as that says."""
 
     name = "prometheus-alertmanager"
 
-    def __init__(self, directory: Path, hook: str) -> None:
+    def __init__(self, directory: Path, hook: str, config: str = "") -> None:
         super().__init__(directory)
         route = {"receiver": "hook", "group_by": ["alertname", "service", "agent"], "group_wait": "0s"}
         route |= {"group_interval": "1s", "repeat_interval": "4h"}
         receivers = [{"name": "hook", "webhook_configs": [{"url": hook, "send_resolved": True}]}]
-        (self.directory / "config.yml").write_text(yaml.safe_dump({"route": route, "receivers": receivers}))
+        (self.directory / "config.yml").write_text(config or yaml.safe_dump({"route": route, "receivers": receivers}))
 
     def arguments(self) -> list[str]:
         return [
@@ -137,20 +137,22 @@ class Alertmanager(Component):
 
 
 class Prometheus(Component):
-    """Scrapes one target every second and judges one rule file."""
+    """Scrapes one target every second and judges one rule file; with `config`, the text of a file, as that says."""
 
     name = "prometheus"
 
-    def __init__(self, directory: Path, target: str, rules: dict[str, Any], alertmanager: Alertmanager) -> None:
+    def __init__(
+        self, directory: Path, target: str, rules: dict[str, Any], alertmanager: Alertmanager, config: str = ""
+    ) -> None:
         super().__init__(directory)
         (self.directory / "rules.yml").write_text(yaml.safe_dump(rules))
-        config = {
+        quick = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": ["rules.yml"],
             "scrape_configs": [{"job_name": "trailhound", "static_configs": [{"targets": [target]}]}],
             "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager.port}"]}]}]},
         }
-        (self.directory / "config.yml").write_text(yaml.safe_dump(config))
+        (self.directory / "config.yml").write_text(config or yaml.safe_dump(quick))
 
     def arguments(self) -> list[str]:
         return [

@@ -21,6 +21,7 @@ from trailhound.testing_sink import Request, Sink
 
 pytestmark = [pytest.mark.processes, pytest.mark.components]
 
+DEPLOY = Path(__file__).parents[2] / "deploy"
 GENEROUS_S = 30.0
 """A bound for a loaded machine; the figures themselves are printed."""
 RULES = {
@@ -141,6 +142,42 @@ def test_a_loop_is_told_once_and_ends_once_and_restarts_lose_nothing(
             [alert] = daemon.get("/api/v1/alerts?rule=loop")["items"]
             assert (alert["state"], alert["count"], len(alert["examples"])) == ("resolved", 1, 1)
             assert daemon.get(f"/api/v1/alerts/{alert['alert_id']}") == alert
+
+
+def test_the_shipped_files_and_default_settings(
+    tmp_path: Path, hook: Sink, paged: Sink, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """deploy/alertmanager and deploy/prometheus as they are but for addresses; of Trailhound only the channels are set."""
+    shipped = (DEPLOY / "alertmanager" / "alertmanager.yml").read_text()
+    shipped = shipped.replace("http://127.0.0.1:9095", f"http://127.0.0.1:{paged.port}")
+    alertmanager = Alertmanager(tmp_path, paged.url, shipped)
+    told = [
+        {"name": "hook", "type": "webhook", "url": hook.url},
+        {"name": "prometheus", "type": "alertmanager", "url": alertmanager.url},
+    ]
+    with alertmanager, RunningDaemon(configured(tmp_path, {"alerts": {"channels": told}})) as daemon:
+        config = (DEPLOY / "prometheus" / "prometheus.yml").read_text()
+        config = config.replace("127.0.0.1:4320", daemon.api).replace(
+            "127.0.0.1:9093", f"127.0.0.1:{alertmanager.port}"
+        )
+        config = config.replace("rules/*.yaml", f"{DEPLOY}/prometheus/rules/*.yaml")
+        with Prometheus(tmp_path, daemon.api, {}, alertmanager, config) as prometheus:
+            calm = Looping(daemon.grpc)
+            calm.call()
+            eventually(lambda: prometheus.query('agent_findings_total{agent="desk"}'), 60)
+            run = Looping(daemon.grpc)
+            run.call(2)
+            sent_s = run.call()
+            [firing] = eventually(lambda: of_alertmanager(paged, "TrailhoundLoop", "firing"), GENEROUS_S)
+            [by_rule] = eventually(lambda: of_alertmanager(paged, "AgentLoop", "firing"), 60)
+            with capsys.disabled():
+                print(f"\nas shipped: third call to webhook {hook.requests[0].at_s - sent_s:.2f} s (wanted: under 2), to "
+                      f"Alertmanager's webhook {firing.at_s - sent_s:.2f} s (wanted: under 5), by way of Prometheus "
+                      f"{by_rule.at_s - sent_s:.1f} s (wanted: under 5 + 15, its intervals)")  # fmt: skip
+            eventually(lambda: of_alertmanager(paged, "Watchdog", "firing"), 60)
+            assert transitions(hook) == ["firing"]
+            run.end()
+            calm.end()
 
 
 def test_alertmanager_that_comes_back_hears_of_everything_that_stands(
