@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trailhound.canonical import stable_id
 from trailhound.evaluators.base import Draft, Ref
 from trailhound.evaluators.fold import FAILED, Fold
@@ -75,6 +77,12 @@ class ScopeJudge:
         self._first_changed = min(self._first_changed, changed)
         if self._suppress is not None:
             self._received_ns = max(self._received_ns, step.received_ns)
+
+    def put_all(self, steps: Sequence[Step], run_id: str = "") -> None:
+        """Take steps that are new or changed, and all count."""
+        self._first_changed = min(self._first_changed, self._order.put_all(steps, run_id))
+        if self._suppress is not None:
+            self._received_ns = max([self._received_ns, *(step.received_ns for step in steps)])
 
     def drop(self, step: Step, run_id: str = "") -> None:
         """Take a step of this run out, if it is there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 
 from trailhound.model import Step
 
@@ -66,6 +67,29 @@ class StepOrder:
             return first
         known[key] = step
         return min(first, self._insert(step, run_id))
+
+    def put_all(self, steps: Iterable[Step], run_id: str) -> int:
+        """As `put`, for many: cheapest for those of one trace that are new and come after all others."""
+        first, last_ns, trace_id = len(self.steps), self._last_ns(), None
+        known: dict[Key, Step] = {}
+        for step in steps:
+            if step.trace_id != trace_id:
+                trace_id = step.trace_id
+                known = self._known.setdefault(trace_id, {})
+            if step.start_ns <= last_ns or step.synthetic or step.span_id in known:
+                first = min(first, self.put(step, run_id))
+                last_ns = self._last_ns()
+            else:
+                known[step.span_id] = step
+                self.steps.append(step)
+                self.runs.append(run_id)
+                last_ns = step.start_ns
+        return first
+
+    def _last_ns(self) -> int:
+        """No step that starts later belongs before any that is here, or was."""
+        last = self.steps[-1].start_ns if self.steps else -1
+        return last if self.floor is None else max(last, self.floor[0])
 
     def drop(self, step: Step, run_id: str) -> int:
         """Take a step out of its run; returns the first index that is no longer as it was.

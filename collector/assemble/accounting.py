@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Status, Step
@@ -12,6 +13,7 @@ MODEL_KINDS = ("llm", "embedding")
 _DOERS = ("tool", "agent")
 """What makes model calls of its own below it."""
 _MODEL, _USAGE, _ROLLUP = 1, 2, 4
+_ALL = _MODEL | _USAGE | _ROLLUP
 """What is below a span: a model span, a model span that carries usage, any usage."""
 
 
@@ -51,68 +53,64 @@ class Accounting:
         self.joined = False
         """Whether other traces are part of the run: a served call at the top of this one is then one of theirs."""
 
-    def add(self, step: Step) -> Iterable[Step]:
-        """Take a step just placed in the lineage; returns every earlier step whose `counted` changed."""
-        told = self._mark(step)
-        twins = self._note_instrumentation(step)
-        if not told and twins is None and step.span_id not in self._lineage.children:
-            step.counted = self._counts(step)
-            return ()
-        return self._add_among(step, told, twins)
-
-    def _add_among(self, step: Step, told: Iterable[Step], twins: Twins | None) -> list[Step]:
-        """Take a step that other steps may count otherwise for."""
+    def add(self, steps: Sequence[Step]) -> Iterable[Step]:
+        """Take steps just placed in the lineage; returns every earlier step whose `counted` changed."""
+        told = self._mark(steps)
+        twins = self._note_instrumentation(steps)
+        self._decide_new(steps)
         touched: dict[str, Step] = {}
         for above in told:
             touched[above.span_id] = above
             if above.kind in MODEL_KINDS and has_usage(above):  # it may stop standing for the attempts inside it
                 touched.update((s.span_id, s) for s in self._affected_below(above))
-        if step.span_id in self._lineage.children:
-            for below in self._affected_below(step):
-                touched[below.span_id] = below
-        touched.pop(step.span_id, None)
-        self._decide(step)
-        changed = {s.span_id: s for s in touched.values() if self._decide(s)}
-        if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
-            for twin in [t for s in (step, *touched.values()) for t in twins.of(s)]:
-                if twin.span_id not in changed and twin is not step and self._decide(twin):
-                    changed[twin.span_id] = twin
-        return list(changed.values())
+        for step in steps:
+            if step.span_id in self._lineage.children:
+                touched.update((s.span_id, s) for s in self._affected_below(step))
+        return self._decide_again(steps, touched, twins) if touched or twins is not None else ()
 
-    def _note_instrumentation(self, step: Step) -> Twins | None:
-        """The index of possible doubles with `step` in it; None while all calls come from one instrumentation."""
+    def _decide_again(self, new: Sequence[Step], touched: dict[str, Step], twins: Twins | None) -> list[Step]:
+        """Which of the earlier steps that new ones may bear upon count otherwise now."""
+        mine = {step.span_id for step in new}
+        if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
+            touched |= {twin.span_id: twin for step in (*new, *touched.values()) for twin in twins.of(step)}
+        return [step for step in touched.values() if step.span_id not in mine and self._decide(step)]
+
+    def _note_instrumentation(self, steps: Iterable[Step]) -> Twins | None:
+        """The index of possible doubles with `steps` in it; None while all calls come from one instrumentation."""
+        if self._twins is None:
+            for step in steps:
+                if step.instrumentation != self._instrumentation and is_call(step):
+                    if self._instrumentation is not None:
+                        steps, self._twins = self._lineage.steps.values(), Twins()
+                        break
+                    self._instrumentation = step.instrumentation
         if self._twins is not None:
-            self._twins.add(step)
-        elif is_call(step) and step.instrumentation != self._instrumentation:
-            if self._instrumentation is None:
-                self._instrumentation = step.instrumentation
-            else:
-                self._twins = Twins()
-                for known in self._lineage.steps.values():
-                    self._twins.add(known)
+            for step in steps:
+                self._twins.add(step)
         return self._twins
 
     # ------------------------------------------------------------ marks go up
 
-    def _mark(self, step: Step) -> list[Step]:
+    def _mark(self, new: Iterable[Step]) -> list[Step]:
         """Tell the ancestors what is below them; returns the known ones that were told something new."""
         told: list[Step] = []
-        parent = step.parent_span_id
-        marks = self._marks_of(step) if parent else 0
         below, steps = self._below, self._lineage.steps
-        while parent and marks:
-            known = below.get(parent, 0)
-            marks &= ~known
-            if not marks:
-                break
-            below[parent] = known | marks
-            above = steps.get(parent)
-            if above is None:
-                break
-            told.append(above)
-            if above.kind in _DOERS:
-                marks &= _ROLLUP
-            parent = above.parent_span_id
+        for step in new:
+            parent = step.parent_span_id
+            marks = self._marks_of(step) if parent and below.get(parent) != _ALL else 0
+            while parent and marks:
+                known = below.get(parent, 0)
+                marks &= ~known
+                if not marks:
+                    break
+                below[parent] = known | marks
+                above = steps.get(parent)
+                if above is None:
+                    break
+                told.append(above)
+                if above.kind in _DOERS:
+                    marks &= _ROLLUP
+                parent = above.parent_span_id
         return told
 
     def _marks_of(self, step: Step) -> int:
@@ -156,6 +154,21 @@ class Accounting:
         )
 
     # ------------------------------------------------------------ the decision
+
+    def _decide_new(self, steps: Iterable[Step]) -> None:
+        parent, inside, below = "", False, self._below
+        for step in steps:
+            if step.parent_span_id != parent:
+                parent = step.parent_span_id
+                inside = any(map(is_call, self._up_to_agent(step)))
+            if inside or step.container or step.transport or step.span_id in below or self._twins is not None:
+                step.counted = self._counts(step)
+            else:  # by far the most: by itself, with nothing above or below it that may be the same call
+                step.counted = True
+
+    def _up_to_agent(self, step: Step) -> Iterator[Step]:
+        """Known ancestors below the nearest enclosing agent."""
+        return takewhile(lambda above: above.kind != "agent", self._lineage.ancestors(step))
 
     def _decide(self, step: Step) -> bool:
         counted = self._counts(step)
@@ -215,6 +228,11 @@ class Tree:
 def is_judged(step: Step) -> bool:
     """Rules see calls and what surrounds them, no containers (unless one stands in for calls that no span shows)."""
     return step.counted and step.kind != "other" and (not step.container or has_usage(step))
+
+
+def judged_of(steps: Iterable[Step]) -> list[Step]:
+    """Those of the steps that rules see, as `is_judged` tells."""
+    return [s for s in steps if s.counted and s.kind != "other" and (not s.container or has_usage(s))]
 
 
 class Twins:

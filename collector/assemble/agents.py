@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.collector.assemble.lineage import Lineage
@@ -10,7 +11,7 @@ from trailhound.model import Step
 
 @dataclass(slots=True)
 class Placed:
-    """What the arrival of one step changed of earlier ones."""
+    """What the arrival of steps changed of earlier ones."""
 
     moved: list[Step] = field(default_factory=list)
     """Steps whose scope changed."""
@@ -31,25 +32,37 @@ class Agents:
         self.nameless: set[str] = set()
         """Steps that do not name their agent themselves."""
 
-    def enter(self, lineage: Lineage, step: Step) -> Placed | None:
-        """Take a step that was just placed in its trace; returns what that changed of earlier ones."""
-        if step.agent is None:
-            self.nameless.add(step.span_id)
-        own = self._members.get(step.span_id)
-        placed = None if own is None else self._gather(lineage, step, own)
-        self._place(lineage, step, self._label(lineage, lineage.scope_of(step)))
+    def enter(self, lineage: Lineage, steps: Iterable[Step]) -> Placed:
+        """Take steps that were just placed in their trace; returns what that changed of earlier ones."""
+        placed, members, nameless = Placed(), self._members, self.nameless
+        parent, scope, agent = None, "", None
+        for step in steps:
+            if step.agent is None:
+                nameless.add(step.span_id)
+            if step.span_id in members:
+                self._gather(lineage, step, placed)
+            if parent is None or step.parent_span_id != parent:  # siblings, which mostly come together, share a scope
+                parent = step.parent_span_id or None
+                top = lineage.scope_of(step)
+                scope, agent = self._label(lineage, top), lineage.steps.get(top)
+            step.scope_id = scope
+            if scope in members:
+                members[scope].append(step)
+            else:
+                members[scope] = [step]
+            if step.agent is None and agent is not None and agent.kind == "agent":
+                self._name(step, agent.agent)
         return placed
 
-    def _gather(self, lineage: Lineage, step: Step, own: list[Step]) -> Placed:
-        """The steps `own` were in the scope of `step` before it came."""
-        placed = Placed()
+    def _gather(self, lineage: Lineage, step: Step, placed: Placed) -> None:
+        """What came before `step` and had it for its scope goes on to the scope that it is in itself, unless it is an agent."""
+        own = self._members[step.span_id]
         if step.kind == "agent":
-            placed.named = [member for member in own if self._name(member, step.agent)]
+            placed.named += [member for member in own if self._name(member, step.agent)]
         if own and (scope := self._label(lineage, lineage.scope(step.span_id))) != step.span_id:
             del self._members[step.span_id]
             placed.named += [member for member in own if self._place(lineage, member, scope)]
-            placed.moved = own
-        return placed
+            placed.moved += own
 
     def swap(self, lineage: Lineage, old: Step, new: Step) -> Placed:
         """Put a later report of a span, which has its place in the trace already, in the place of the earlier one."""

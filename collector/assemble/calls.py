@@ -19,7 +19,7 @@ from trailhound.model import Step, ToolCall
 class Host(Protocol):
     """The run whose calls these are."""
 
-    def enter(self, step: Step) -> None: ...
+    def enter(self, steps: list[Step]) -> None: ...
     def leave(self, step: Step) -> None: ...
     def show(self, step: Step) -> None: ...
 
@@ -96,29 +96,33 @@ class Calls:
             if c.call_id in self.synthetic and self._known[c.call_id].asked_by is model
         ]
 
-    def add(self, step: Step, lineage: Lineage, host: Host) -> None:
-        """Take a step that was placed and counted."""
-        kind = step.kind
-        if kind == "llm" and (step.tool_requests or step.tool_responses):
-            self._add_messages(step)
-        if step.truncated and kind != "tool":
-            self.cut += 1
-        if step.truncated and kind == "llm":
+    def add(self, steps: Sequence[Step], lineage: Lineage, host: Host) -> None:
+        """Take steps that were placed and counted."""
+        for step in steps:
+            kind = step.kind
+            if kind == "tool" and step.tool is not None:
+                self._add_span(step, step.tool, lineage, host)
+            elif step.speaks_for_parent:
+                self._hear_child(step, lineage, host)
+            elif step.container and self._failed.add(step):
+                self._new.update(call_id for call_id in self.synthetic if self._known[call_id].given is None)
+            if kind == "llm" and (step.tool_requests or step.tool_responses):
+                self._add_messages(step)
+            if step.truncated and kind != "tool":
+                self._note_cut(step)
+            if step.approvals:
+                self._add_approvals(step)
+            if kind == "handoff":
+                self._hand_overs += 1
+                self._all = True
+            if not self._recorded and (step.records_tools or kind == "tool"):
+                self._recorded = self._all = True
+
+    def _note_cut(self, step: Step) -> None:
+        self.cut += 1
+        if step.kind == "llm":
             self._unread.add(step)
             self._new.update(call_id for call_id, made in self.synthetic.items() if made.status == "open")
-        if step.approvals:
-            self._add_approvals(step)
-        if kind == "tool" and step.tool is not None:
-            self._add_span(step, step.tool, lineage, host)
-        elif step.speaks_for_parent:
-            self._hear_child(step, lineage, host)
-        elif step.container and self._failed.add(step):
-            self._new.update(call_id for call_id in self.synthetic if self._known[call_id].given is None)
-        if kind == "handoff":
-            self._hand_overs += 1
-            self._all = True
-        if not self._recorded and (step.records_tools or kind == "tool"):
-            self._recorded = self._all = True
 
     def settle(self, host: Host) -> None:
         """Bring the spans of calls and the synthetic calls up to date with what came."""
@@ -185,10 +189,10 @@ class Calls:
         children = [c for c in lineage.children.get(step.span_id, ()) if c.speaks_for_parent]
         if children:
             self._facts.add_children(step, children)
-        if tool.call_id is not None:
-            known = self._of_id(tool.call_id)
-            known.spans = (*known.spans, step)
-            self._new.add(tool.call_id)
+        if (call_id := tool.call_id) is not None:
+            known = self._of_id(call_id)
+            known.spans = (*known.spans, step) if known.spans else (step,)
+            self._new.add(call_id)
         elif children:
             self._derive(step, None, host, last=True)
 
@@ -227,7 +231,7 @@ class Calls:
         if self._facts.differ(span, asked, result, failed, last):
             host.leave(span)
             self._facts.apply(span)
-            host.enter(span)
+            host.enter([span])
         for child in self._facts.take_told():
             host.show(child)
 
@@ -236,19 +240,19 @@ class Calls:
     def _add_messages(self, step: Step) -> None:
         """Note what a model call asked for and was given."""
         for call in step.tool_requests:
-            if call.call_id is not None:
-                known = self._of_id(call.call_id)
-                if known.asked_by is None or step.order < known.asked_by.order:
+            if (call_id := call.call_id) is not None:
+                known = self._known.get(call_id) or self._of_id(call_id)
+                if (before := known.asked_by) is None or step.order < before.order:
                     known.asked, known.asked_by = call, step
-                    self._new.add(call.call_id)
+                    self._new.add(call_id)
                     if self._asked is not None:
                         self._asked.add((call.name, call.arguments_hash))
         for call in step.tool_responses:
-            if call.call_id is not None:
-                known = self._of_id(call.call_id)
-                if known.given_to is None or step.order < known.given_to.order:
+            if (call_id := call.call_id) is not None:
+                known = self._known.get(call_id) or self._of_id(call_id)
+                if (before := known.given_to) is None or step.order < before.order:
                     known.given, known.given_to = call, step
-                    self._new.add(call.call_id)
+                    self._new.add(call_id)
 
     def _add_approvals(self, step: Step) -> None:
         for said in step.approvals:
@@ -279,4 +283,4 @@ class Calls:
                 failed = self._failed.over(known.asked_by, known.asked) if known.asked_by and not known.given else None
                 unread = self._unread.after(known.asked_by) if known.asked_by and not known.given else None
                 made = self.synthetic[call_id] = made_of(call_id, known, failed, unread, handed_over=self._recorded)
-                host.enter(made)
+                host.enter([made])

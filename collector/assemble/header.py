@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from trailhound.model import Run, Step
 
 T = TypeVar("T")
-Order = tuple[int, int, str]
+Order = tuple[int, str]
+"""(start, span id): a later report of an open span takes the earlier one's place."""
 Texts = tuple[str | None, ...]
 MAX_SAID = 8
 """Different sets of texts that are remembered: a run has one from its model calls, one from its tools, and few more."""
+_order: Callable[[Step], Order] = attrgetter("start_ns", "span_id")
+_texts: Callable[[Step], Texts] = attrgetter(
+    "service", "service_version", "environment", "session_id", "user_id", "task"
+)
+_end, _received = attrgetter("end_ns"), attrgetter("received_ns")
 
 
 class First(Generic[T]):
@@ -85,26 +92,32 @@ class Header:
         self.ended_ns = 0
         self.last_received_ns = 0
 
-    def add(self, step: Step, agent: str | None, *, root: bool) -> None:
-        """Take a step; `agent` is the name that it carries itself, not one that it inherits."""
-        order = (step.start_ns, 0, step.span_id)  # a later report of an open span takes the earlier one's place
-        self._add_texts(step, order)
-        if root:
-            self.root.offer(order, step)
-            self.last_root.offer(order, step)
-        if agent is not None:
-            self._add_agent(step, agent, order)
-        if step.kind == "llm":
-            self._input.offer(order, step.input)
-            self._output.offer(order, step.output)
-            self._last_model.offer(order, step)
-        if step.dialects is not self._last_dialects:
-            self._last_dialects, self._lists = step.dialects, None
-            self._dialects.update(step.dialects)
-        self._add_times(step)
+    def add(self, steps: Sequence[Step], nameless: Collection[str]) -> None:
+        """Take steps of one trace; `nameless` are those that only inherit their agent's name."""
+        models = []
+        for step in steps:
+            texts = _texts(step)
+            before = self._said.get(texts)
+            if before is None or step.start_ns <= before[0]:
+                self._add_texts(texts, _order(step))
+            if step.kind == "llm":
+                models.append(step)
+            agent = step.agent
+            if agent is not None and not (nameless and step.span_id in nameless):
+                self._add_agent(step, agent)
+            if step.dialects is not self._last_dialects:
+                self._last_dialects, self._lists = step.dialects, None
+                self._dialects.update(step.dialects)
+        if models:
+            self._add_models(models)
+        self._add_times(steps)
 
-    def _add_texts(self, step: Step, order: Order) -> None:
-        said = (step.service, step.service_version, step.environment, step.session_id, step.user_id, step.task)
+    def add_root(self, step: Step) -> None:
+        """Note that a step is a root: one whose parent is none, or in another process."""
+        self.root.offer(_order(step), step)
+        self.last_root.offer(_order(step), step)
+
+    def _add_texts(self, said: Texts, order: Order) -> None:
         before = self._said.get(said)
         if before is None or order <= before:
             for first, text in zip(self._texts, said, strict=True):
@@ -113,19 +126,35 @@ class Header:
                 self._said.clear()
             self._said[said] = order
 
-    def _add_agent(self, step: Step, agent: str, order: Order) -> None:
-        (self._agent if step.kind == "agent" else self._named_agent).offer(order, agent)
+    def _add_agent(self, step: Step, agent: str) -> None:
+        order = (step.start_ns, step.span_id)
+        first = self._agent if step.kind == "agent" else self._named_agent
+        if first.order is None or order <= first.order:
+            first.offer(order, agent)
         known = self._agents.get(agent)
         if known is None or order < known:
             self._agents[agent], self._lists = order, None
 
-    def _add_times(self, step: Step) -> None:
-        start, known = step.start_ns, self._traces.get(step.trace_id)
+    def _add_models(self, models: list[Step]) -> None:
+        asked = [step for step in models if step.input is not None]
+        answered = [step for step in models if step.output is not None]
+        if asked:
+            first = min(asked, key=_order)
+            self._input.offer(_order(first), first.input)
+        if answered:
+            last = max(answered, key=_order)
+            self._output.offer(_order(last), last.output)
+        last = max(models, key=_order)
+        self._last_model.offer(_order(last), last)
+
+    def _add_times(self, steps: Sequence[Step]) -> None:
+        trace_id, start = steps[0].trace_id, min(steps, key=_order).start_ns
+        known = self._traces.get(trace_id)
         if known is None or start < known:
-            self._traces[step.trace_id], self._lists = start, None
+            self._traces[trace_id], self._lists = start, None
             self.started_ns = min(self.started_ns or start, start)
-        self.ended_ns = max(self.ended_ns, step.end_ns)
-        self.last_received_ns = max(self.last_received_ns, step.received_ns)
+        self.ended_ns = max(self.ended_ns, *map(_end, steps))
+        self.last_received_ns = max(self.last_received_ns, *map(_received, steps))
 
     @property
     def session_id(self) -> str | None:

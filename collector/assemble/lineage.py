@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trailhound.model import Step
 
@@ -17,35 +17,30 @@ class Lineage:
     *scope*: the agent's span id, or that of the topmost ancestor known or announced so far.
     """
 
-    __slots__ = ("_above", "children", "missing", "steps")
+    __slots__ = ("_above", "children", "steps")
 
     def __init__(self) -> None:
         self.steps: dict[str, Step] = {}
         self.children: dict[str, list[Step]] = {}
-        self.missing: set[str] = set()
-        """Announced parents that have not arrived; a parent in another process may never."""
         self._above: dict[str, str] = {}
         """Union-find over the ids of spans with children: one that is no agent belongs to the scope of its parent."""
 
-    def add(self, step: Step) -> None:
-        """Place a step whose span id is new."""
-        span_id, parent = step.span_id, step.parent_span_id
+    def add(self, new: Iterable[Step]) -> None:
+        """Place steps whose span ids are new."""
         steps, children = self.steps, self.children
-        steps[span_id] = step
-        if self.missing:
-            self.missing.discard(span_id)
-        if parent:
-            siblings = children.get(parent)
-            if siblings is not None:
-                siblings.append(step)
-            else:
-                children[parent] = [step]
-                if (above := steps.get(parent)) is None:
-                    self.missing.add(parent)
+        for step in new:
+            span_id, parent = step.span_id, step.parent_span_id
+            steps[span_id] = step
+            if parent:
+                siblings = children.get(parent)
+                if siblings is not None:
+                    siblings.append(step)
                 else:
-                    self._link(above)
-        if span_id in children:
-            self._link(step)
+                    children[parent] = [step]
+                    if (above := steps.get(parent)) is not None:
+                        self._link(above)
+            if span_id in children:
+                self._link(step)
 
     def _link(self, step: Step) -> None:
         """Let what is below a span with children follow it into its scope."""

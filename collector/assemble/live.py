@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
-from trailhound.collector.assemble.accounting import Tree, is_judged
+from trailhound.collector.assemble.accounting import Tree, is_judged, judged_of
 from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.elsewhere import called_services
@@ -24,6 +25,9 @@ from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 _SHELL = (
     "_inform", "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "told", "touched_ns",
 )  # fmt: skip
+
+
+_size = attrgetter("size")
 
 
 class LiveRun(Packable):
@@ -75,54 +79,49 @@ class LiveRun(Packable):
 
     def from_bytes(self, packed: bytes) -> None:
         self._begin()
-        self.add_all(unpack(packed))
+        self.add(unpack(packed))
         self.take_news()  # all of it was told before
 
     # ------------------------------------------------------------ steps in
 
-    def add(self, step: Step) -> None:
-        self.add_all((step,))
-
-    def add_all(self, steps: Iterable[Step]) -> None:
-        """Take steps with new span ids, in any order; cheapest when parents come before their children."""
-        for step in steps:
-            self._place(step)
+    def add(self, steps: Iterable[Step]) -> None:
+        """Take steps with new span ids, in any order; cheapest when many come together, parents before their children."""
+        for trace_id, members in _by_trace(steps).items():
+            self._place(trace_id, members)
         self._calls.settle(self)
 
-    def _place(self, step: Step) -> None:
-        tree = self._trees.get(step.trace_id)
+    def _place(self, trace_id: str, steps: list[Step]) -> None:
+        tree = self._trees.get(trace_id)
         if tree is None:
             if len(self._trees) == 1:
                 self._share()
-            tree = self._trees[step.trace_id] = Tree(joined=self._agents.shared)
-        self.spans += 1
-        self.content_bytes += step.size
-        tree.lineage.add(step)
-        placed = self._agents.enter(tree.lineage, step)
-        if placed is not None:
-            self._follow(placed)
-        self._count(tree, step)
+            tree = self._trees[trace_id] = Tree(joined=self._agents.shared)
+        self.spans += len(steps)
+        self.content_bytes += sum(map(_size, steps))
+        tree.lineage.add(steps)
+        self._follow(self._agents.enter(tree.lineage, steps))
+        self._count(tree, steps)
 
     def _share(self) -> None:
         """A second trace joins: what stood at the top of the first is now one of several tops."""
         steps = self.release()
         self._agents.shared = True
-        for step in steps:
-            self._place(step)
+        for trace_id, members in _by_trace(steps).items():
+            self._place(trace_id, members)
 
     def replace(self, step: Step) -> None:
         """Take a later report of a known span."""
         tree = self._trees[step.trace_id]
         old = tree.lineage.steps[step.span_id]
         if (old.parent_span_id, old.kind) != (step.parent_span_id, step.kind):
-            self.add_all([*(s for s in self.release() if s is not old), step])
+            self.add([*(s for s in self.release() if s is not old), step])
             return
         self.leave(old)
         self._calls.swap(old, step)
         step.approval = old.approval
         tree.lineage.swap(step)
         self._follow(self._agents.swap(tree.lineage, old, step))
-        self._count(tree, step)
+        self._count(tree, [step])
         self._calls.settle(self)
 
     def release(self) -> list[Step]:
@@ -148,7 +147,7 @@ class LiveRun(Packable):
         """Give the steps of one trace back, and go on without them."""
         self._heard.drop(trace_id)
         steps = self.release()
-        self.add_all(s for s in steps if s.trace_id != trace_id)
+        self.add(s for s in steps if s.trace_id != trace_id)
         return [s for s in steps if s.trace_id == trace_id]
 
     def hear(self, said: Step) -> bool:
@@ -190,32 +189,35 @@ class LiveRun(Packable):
             for each in (step, *self._calls.of(step)):
                 each.agent = step.agent
                 if is_judged(each):
-                    self._notes.here(each)  # the session's rules follow each agent by its name
+                    self._notes.here([each])  # the session's rules follow each agent by its name
                     if self._rules.follows_agents:
                         self._judge.put(each)
 
-    def _count(self, tree: Tree, step: Step) -> None:
-        for other in tree.accounting.add(step):
+    def _count(self, tree: Tree, steps: list[Step]) -> None:
+        for other in tree.accounting.add(steps):
             self.leave(other, counted=not other.counted)
-            self.enter(other)
-        self.enter(step)
-        if step.approvals:
-            self.show(step)
-        root = (not step.parent_span_id or step.remote_parent) and not (step.transport and self._agents.shared)
-        self._header.add(step, self._agents.own_name(step), root=root)
-        self._calls.add(step, tree.lineage, self)
+            self.enter([other])
+        self.enter(steps)
+        for step in steps:
+            if step.approvals:
+                self.show(step)
+            if not step.parent_span_id or step.remote_parent:
+                if not (step.transport and self._agents.shared):
+                    self._header.add_root(step)
+        self._header.add(steps, self._agents.nameless)
+        self._calls.add(steps, tree.lineage, self)
 
     # ------------------------------------------------------------ what counts
 
-    def enter(self, step: Step) -> None:
-        """Count a step that was placed, and let the rules see it."""
-        self._totals.put(step)
-        self._pauses.add(step, self._every)
-        if is_judged(step):
-            self._judge.put(step)
-            self._notes.here(step)
-        else:
-            self._notes.no_call(step)
+    def enter(self, steps: list[Step]) -> None:
+        """Count steps that were placed, and let the rules see them."""
+        self._totals.put(steps)
+        self._pauses.add(steps, self._every)
+        judged = judged_of(steps)
+        self._judge.put_all(judged)
+        self._notes.here(judged)
+        if len(judged) < len(steps):
+            self._notes.no_calls(s for s in steps if not is_judged(s))
 
     def leave(self, step: Step, counted: bool | None = None) -> None:
         """Take a step out again, as it was counted before."""
@@ -255,7 +257,7 @@ class LiveRun(Packable):
 
     def judged(self) -> list[Step]:
         """The steps that rules see."""
-        return [s for s in self.steps() if is_judged(s)]
+        return judged_of(self.steps())
 
     def settle(self) -> list[Finding]:
         """Bring header, totals and findings up to date; returns the findings."""
@@ -298,3 +300,10 @@ class LiveRun(Packable):
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""
         return Trajectory(self.run, self.steps(), self.findings)
+
+
+def _by_trace(steps: Iterable[Step]) -> dict[str, list[Step]]:
+    traces: dict[str, list[Step]] = {}
+    for step in steps:
+        traces.setdefault(step.trace_id, []).append(step)
+    return traces

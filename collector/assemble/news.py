@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from trailhound.model import Step
@@ -29,19 +30,21 @@ class Notes:
     def __bool__(self) -> bool:
         return bool(self._come or self._gone or self._evidence)
 
-    def here(self, call: Step) -> None:
-        self._come[id(call)] = call
+    def here(self, calls: Sequence[Step]) -> None:
+        self._come.update(zip(map(id, calls), calls, strict=True))
         if self._gone:
-            self._gone.pop(id(call), None)
+            for call in calls:
+                self._gone.pop(id(call), None)
 
     def gone(self, call: Step) -> None:
         self._gone[id(call)] = call
         self._come.pop(id(call), None)
 
-    def no_call(self, step: Step) -> None:
-        """The step does not count: if it was noted as a call, before that was known, it is gone."""
-        if id(step) in self._come:
-            self.gone(step)
+    def no_calls(self, steps: Iterable[Step]) -> None:
+        """The steps do not count: one that was noted as a call, before that was known, is gone."""
+        for step in steps:
+            if id(step) in self._come:
+                self.gone(step)
 
     def show(self, step: Step) -> None:
         """The step shows a decision."""

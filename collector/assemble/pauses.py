@@ -17,16 +17,17 @@ class Pauses:
         self._done: dict[tuple[str, str | None], int] | None = None
         """(tool, call id) and (tool, hash of the arguments) -> how many calls; None while nothing was ever pending."""
 
-    def add(self, step: Step, all_steps: Callable[[], Iterable[Step]]) -> None:
-        """Take a step; `all_steps` gives those taken so far, this one included."""
-        if step.status == "pending":
-            self._pending[step.span_id] = step
-            if self._done is None:
-                self._done = {}
-                for known in all_steps():
-                    self._change(known, 1)
+    def add(self, steps: Iterable[Step], all_steps: Callable[[], Iterable[Step]]) -> None:
+        """Take steps; `all_steps` gives those taken so far, these included."""
+        pending = [step for step in steps if step.status == "pending"]
+        if self._done is None:
+            if not pending:
                 return
-        self._change(step, 1)
+            self._done, steps = {}, all_steps()
+        for step in pending:
+            self._pending[step.span_id] = step
+        for step in steps:
+            self._change(step, 1)
 
     def remove(self, step: Step) -> None:
         self._pending.pop(step.span_id, None)

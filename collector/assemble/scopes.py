@@ -82,8 +82,7 @@ class WiderScopes:
     def _pass_on(run: LiveRun, judge: ScopeJudge, news: News) -> None:
         for step in news.gone:
             judge.drop(step, run.run.trajectory_id)
-        for step in news.calls:
-            judge.put(step, run.run.trajectory_id)
+        judge.put_all(news.calls, run.run.trajectory_id)
 
     def _enter(self, run: LiveRun, scope: Scope, key: ScopeKey) -> None:
         """A run's session or agent became known, or known better: all its calls go there."""
@@ -216,8 +215,7 @@ class WiderScopes:
 
 
 def _put(run: LiveRun, judge: ScopeJudge) -> None:
-    for step in run.judged():
-        judge.put(step, run.run.trajectory_id)
+    judge.put_all(run.judged(), run.run.trajectory_id)
 
 
 def _begin(run: Run) -> tuple[int, str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from trailhound.evaluators.reached import reached
-from trailhound.model import Step, Totals, Usage
+from trailhound.model import Step, Totals
 
 
 class RunningTotals:
@@ -18,11 +19,14 @@ class RunningTotals:
         self._cost = Decimal(0)
         self._priced = 0
 
-    def put(self, step: Step) -> None:
-        self._change(step, 1)
+    def put(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            if step.counted:
+                self._change(step, 1)
 
     def take(self, step: Step) -> None:
-        self._change(step, -1)
+        if step.counted:
+            self._change(step, -1)
 
     def read(self, steps: int) -> Totals:
         """The totals now; `steps` is the number of all steps, counted or not."""
@@ -32,30 +36,27 @@ class RunningTotals:
         return totals
 
     def _change(self, step: Step, sign: int) -> None:
-        if not step.counted:
-            return
         totals, kind = self._totals, step.kind
         if kind == "llm":
-            totals.llm_calls += sign if reached(step) else 0
-            totals.turns += sign if step.status == "ok" else 0
+            if step.status == "ok":
+                totals.turns += sign
+                totals.llm_calls += sign
+            elif reached(step):
+                totals.llm_calls += sign
         elif kind == "tool":
             if step.status in ("ok", "error"):
                 totals.tool_calls += sign
                 totals.tool_errors += sign if step.status == "error" else 0
             if step.usage is None and step.cost_usd is None:
                 return
-        if step.usage is not None:
-            self._change_usage(step.usage, sign)
+        if (usage := step.usage) is not None:
+            totals.input_tokens += sign * (usage.input_tokens or 0)
+            totals.output_tokens += sign * (usage.output_tokens or 0)
+            totals.cache_read_tokens += sign * (usage.cache_read_tokens or 0)
+            totals.cache_write_tokens += sign * (usage.cache_write_tokens or 0)
+            totals.reasoning_tokens += sign * (usage.reasoning_tokens or 0)
         if step.cost_usd is not None:
             self._cost += sign * step.cost_usd
             self._priced += sign
         elif kind in ("llm", "embedding") and step.status == "ok":
             totals.unpriced_calls += sign
-
-    def _change_usage(self, usage: Usage, sign: int) -> None:
-        totals = self._totals
-        totals.input_tokens += sign * (usage.input_tokens or 0)
-        totals.output_tokens += sign * (usage.output_tokens or 0)
-        totals.cache_read_tokens += sign * (usage.cache_read_tokens or 0)
-        totals.cache_write_tokens += sign * (usage.cache_write_tokens or 0)
-        totals.reasoning_tokens += sign * (usage.reasoning_tokens or 0)

@@ -123,7 +123,7 @@ class TraceRuns:
             self._note(step)
         stays = self._turns is not None and self._turns.note(steps)
         if not self._must_divide and not self._parts:
-            self.main.add_all(steps)
+            self.main.add(steps)
             return [self.main]
         if stays and self.by_turn and self.main is self.home:
             return self._go_on(steps)
@@ -135,7 +135,7 @@ class TraceRuns:
         for number, (turn, members) in enumerate(self._groups(steps)):
             if members:
                 run = self.home if number == 0 else self._part(turn or "")
-                run.add_all(members)
+                run.add(members)
                 changed.append(run)
         self._repeat(changed)
         return changed
@@ -179,7 +179,7 @@ class TraceRuns:
             return []
         left = self.main
         run.first_segment = min(run.first_segment, left.first_segment)
-        run.add_all(left.take_out(self.trace_id))
+        run.add(left.take_out(self.trace_id))
         self.main = run
         self._repeat([run])
         return [left, run]
@@ -197,7 +197,7 @@ class TraceRuns:
         groups = self._groups(steps)
         for number, (session, members) in enumerate(groups):
             run = self.home if number == 0 else self._part(session or "")
-            run.add_all(members)
+            run.add(members)
             changed.append(run)
         self._repeat(self.runs)
         return list({id(run): run for run in changed}.values())

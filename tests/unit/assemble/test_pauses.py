@@ -27,13 +27,13 @@ def test_from_each_pause_to_the_next_trace() -> None:
         pauses, taken = Pauses(), list[Step]()
         for step in order:
             taken.append(step)
-            pauses.add(step, lambda taken=taken: taken)  # type: ignore[misc]
+            pauses.add([step], lambda taken=taken: taken)  # type: ignore[misc]
         assert pauses.waited_ns(starts) == (9 + 9.5) * 10**9
 
 
 def test_what_still_waits_has_no_end() -> None:
     pauses, step = Pauses(), pending(0, "a")
-    pauses.add(step, lambda: [step])
+    pauses.add([step], lambda: [step])
     assert pauses.waited_ns([step.start_ns]) == 0
 
 

@@ -45,7 +45,7 @@ def tool(
 def assembled(steps: list[Step]) -> LiveRun:
     run = LiveRun(Run("run", "t", "", ["aa"]), RULES)
     for one in steps:
-        run.add(copy.deepcopy(one))
+        run.add([copy.deepcopy(one)])
     run.settle()
     return run
 
