@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
 from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
@@ -81,18 +82,20 @@ class Intake:
 
     def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
         """Assemble the spans of one trace: all new ones at once, then those known already."""
-        if not self._open(pairs[0][1]):
+        first = pairs[0][1]
+        if not self._open(first):
             fed.new += pairs
             self.counts.unjudged += len(pairs)
             return
+        known = self._places.span_ids((first.tenant, first.trace_id))
         new: dict[str, Step] = {}
         others = []
         for pair in pairs:
-            step = pair[1]
-            if step.span_id in new or self._places.known(step) is not None:
+            span_id = pair[1].span_id
+            if span_id in new or span_id in known:
                 others.append(pair)
             else:
-                new[step.span_id] = step
+                new[span_id] = pair[1]
                 fed.new.append(pair)
         if new:
             self._take_new(list(new.values()))
@@ -248,4 +251,4 @@ class Intake:
 
 def _parents_first(steps: Iterable[Step]) -> list[Step]:
     """In order of start, the longer first: then nothing that was built has to be undone when a parent comes."""
-    return sorted(steps, key=lambda step: (step.start_ns, -step.end_ns))
+    return sorted(sorted(steps, key=attrgetter("end_ns"), reverse=True), key=attrgetter("start_ns"))

@@ -28,6 +28,7 @@ _SHELL = (
 
 
 _size = attrgetter("size")
+_NO_SPANS: dict[str, Step] = {}
 
 
 class LiveRun(Packable):
@@ -201,9 +202,8 @@ class LiveRun(Packable):
         for step in steps:
             if step.approvals:
                 self.show(step)
-            if not step.parent_span_id or step.remote_parent:
-                if not (step.transport and self._agents.shared):
-                    self._header.add_root(step)
+            if (not step.parent_span_id or step.remote_parent) and not (step.transport and self._agents.shared):
+                self._header.add_root(step)
         self._header.add(steps, self._agents.nameless)
         self._calls.add(steps, tree.lineage, self)
 
@@ -293,9 +293,13 @@ class LiveRun(Packable):
     def _spans(self) -> list[Step]:
         return [step for tree in self._trees.values() for step in tree.lineage.steps.values()]
 
-    def known(self, trace_id: str, span_id: str) -> Step | None:
+    def span_ids(self, trace_id: str) -> dict[str, Step]:
+        """The spans of one trace that were taken, by their ids."""
         tree = self._trees.get(trace_id)
-        return None if tree is None else tree.lineage.steps.get(span_id)
+        return _NO_SPANS if tree is None else tree.lineage.steps
+
+    def known(self, trace_id: str, span_id: str) -> Step | None:
+        return self.span_ids(trace_id).get(span_id)
 
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
 from trailhound.collector.assemble.live import LiveRun
@@ -38,6 +38,10 @@ class Places:
             trace = TraceRuns(tenant, trace_id, lambda run_id: self._new_run(tenant, run_id, trace_id))
             self._traces[tenant, trace_id] = trace
         return trace
+
+    def span_ids(self, trace: TraceKey) -> Container[str]:
+        """The spans of a trace that were taken."""
+        return self._traces[trace].span_ids
 
     def known(self, step: Step) -> tuple[LiveRun, Step] | None:
         """The run and the step of a span that was taken before."""

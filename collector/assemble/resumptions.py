@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from trailhound.model import Step
@@ -19,11 +19,13 @@ Point = tuple[int, str, str]
 """(Unix nanoseconds, trace id, span id)"""
 
 
-def may_pause(step: Step) -> bool:
-    """Whether a step can be a pause or a resumption at all: few can."""
-    return (
-        bool(step.approvals) or step.status == "pending" or (step.kind == "tool" and "openai-agents" in step.dialects)
-    )
+def may_pause(steps: Iterable[Step]) -> list[Step]:
+    """Those of the steps that can be a pause or a resumption in a session at all: few can."""
+    return [
+        step for step in steps
+        if (step.approvals or step.status == "pending" or (step.kind == "tool" and "openai-agents" in step.dialects))
+        and step.session_id is not None
+    ]  # fmt: skip
 
 
 @dataclass(slots=True)

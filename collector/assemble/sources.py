@@ -33,12 +33,13 @@ class Sources:
 
     def show(self, trace: TraceKey, steps: Iterable[Step]) -> list[Source]:
         """Take spans of one trace; returns the sessions that it shows and did not show before."""
-        news = []
+        news, shown = [], self._of.get(trace, {})
         for step in steps:
             session = step.session_id
-            if session is None or session in self._of.get(trace, ()) or not _shows_calls(step):
+            if session is None or session in shown or not _shows_calls(step):
                 continue
-            self._of.setdefault(trace, {})[session] = None
+            shown = self._of.setdefault(trace, {})
+            shown[session] = None
             source = self._sessions.setdefault((trace[0], session), Source())
             source.shown[trace] = None
             news.append(source)

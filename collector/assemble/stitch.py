@@ -16,6 +16,8 @@ TraceKey = tuple[str, str]
 Order = tuple[int, int, str]
 Source = tuple[str, ...]
 """What a join comes from: (kind, tenant, ...)."""
+CallKey = str | tuple[str, str]
+"""Call id, or (service, call id) for a service that is not the trace's first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +103,35 @@ class _Local:
     def __init__(self, service: str) -> None:
         self.service = service
         """Of the trace's first call; nearly always of all."""
-        self.parts: dict[str | tuple[str, str], int] = {}
+        self.parts: dict[CallKey, int] = {}
         """By call id, or (service, call id) for another service: what this trace has of it; 0 when it has both ends."""
 
-    def note(self, service: str, call_id: str, part: int) -> bool:
-        """Note a part of a call; False when both ends of the call are here, and were before."""
-        key = call_id if service == self.service else (service, call_id)
-        known = self.parts.get(key)
-        if known == 0:
-            return False
-        parts = (known or 0) | part
-        if parts & _RAN:
-            parts &= ~_PAUSED  # it waited and ran here, or a log record told later that it ran
-        self.parts[key] = 0 if parts & _ASKED and parts & (_RAN | _GIVEN) else parts
-        return True
-
-    def has(self, service: str, call_id: str) -> int:
-        return self.parts[call_id if service == self.service else (service, call_id)]
+    def note(self, steps: Iterable[Step]) -> dict[CallKey, Step]:
+        """Note the parts of calls that steps have; returns the calls that have a loose end here, or had one before, each
+        with the first step that tells something new of it. Those whose two ends come together, as nearly always, do not matter."""
+        parts, loose, fresh = self.parts, dict[CallKey, Step](), set[CallKey]()
+        for step in steps:
+            for call_id, part in _parts(step):
+                key = call_id if step.service == self.service else (step.service, call_id)
+                before = parts.get(key)
+                if before == 0:
+                    continue
+                now = _with(before or 0, part)
+                parts[key] = now
+                if before is None:
+                    fresh.add(key)
+                if not now and key in fresh:
+                    loose.pop(key, None)
+                elif key not in loose or step.order < loose[key].order:
+                    loose[key] = step
+        return loose
 
     def open(self, tenant: str) -> Iterator[Source]:
         """The calls that have a loose end here."""
-        for key, parts in self.parts.items():
-            if parts:
-                yield ("call_id", tenant, *((self.service, key) if isinstance(key, str) else key))
+        return (self.source(tenant, key) for key, parts in self.parts.items() if parts)
+
+    def source(self, tenant: str, key: CallKey) -> Source:
+        return ("call_id", tenant, *((self.service, key) if isinstance(key, str) else key))
 
 
 class Stitcher:
@@ -146,24 +154,30 @@ class Stitcher:
         """Take steps of one trace; returns the traces whose joins changed."""
         changed: set[TraceKey] = set()
         if "call_id" in self._kinds:
-            for source, order in self._note_calls(trace, steps).items():
-                changed |= self._learn_call(trace, source, order)
-        for step in steps:
-            if step.links and "link" in self._kinds and len(step.links) == 1 and not step.parent_span_id:
-                link = step.links[0]
-                join = Join((step.tenant, link.trace_id), trace, "link", step.span_id)
-                joins = [join] if join.first != join.second else []
-                changed |= self._set(("link", step.tenant, step.trace_id, step.span_id), joins)
-            if step.session_id is not None and "pause" in self._kinds and may_pause(step):
-                for taken, pause in self._resumptions.add(step).items():
-                    joins = (
-                        []
-                        if pause is None
-                        else [Join((step.tenant, pause[1]), (step.tenant, taken[1]), "pause", taken[2])]
-                    )
-                    changed |= self._set(("pause", step.tenant, taken[1], taken[2]), joins)
-            if step.kind == "tool" and "transport" in self._kinds:
-                changed |= self._serve(step.tenant, self._transports.add(step))
+            self._learn_calls(trace, steps, changed)
+        if "link" in self._kinds:
+            for step in [s for s in steps if s.links]:
+                changed |= self._learn_link(trace, step)
+        if "pause" in self._kinds:
+            for step in may_pause(steps):
+                changed |= self._learn_pause(step)
+        if "transport" in self._kinds:
+            changed |= self._serve(trace[0], self._transports.add(steps))
+        return changed
+
+    def _learn_link(self, trace: TraceKey, step: Step) -> set[TraceKey]:
+        if len(step.links) != 1 or step.parent_span_id:
+            return set()
+        join = Join((step.tenant, step.links[0].trace_id), trace, "link", step.span_id)
+        return self._set(
+            ("link", step.tenant, step.trace_id, step.span_id), [join] if join.first != join.second else []
+        )
+
+    def _learn_pause(self, step: Step) -> set[TraceKey]:
+        changed: set[TraceKey] = set()
+        for taken, pause in self._resumptions.add(step).items():
+            joins = [] if pause is None else [Join((step.tenant, pause[1]), (step.tenant, taken[1]), "pause", taken[2])]
+            changed |= self._set(("pause", step.tenant, taken[1], taken[2]), joins)
         return changed
 
     def _serve(self, tenant: str, served_calls: dict[Call, Call | None]) -> set[TraceKey]:
@@ -182,28 +196,19 @@ class Stitcher:
         self.forget(trace)
         return changed - {trace}
 
-    def _note_calls(self, trace: TraceKey, steps: list[Step]) -> dict[Source, Order]:
-        """Note which parts of which calls the steps have; returns the calls of which that is new, with its order."""
+    def _learn_calls(self, trace: TraceKey, steps: list[Step], changed: set[TraceKey]) -> None:
         local = self._local.get(trace)
-        noted: dict[Source, Order] = {}
-        for step in steps:
-            for call_id, part in _parts(step):
-                if local is None:
-                    local = self._local[trace] = _Local(step.service)
-                if local.note(step.service, call_id, part):
-                    source = ("call_id", step.tenant, step.service, call_id)
-                    noted[source] = min(noted.get(source, step.order), step.order)
-        return noted
-
-    def _learn_call(self, trace: TraceKey, source: Source, order: Order) -> set[TraceKey]:
-        has = self._local[trace].has(source[2], source[3])
-        entry = self._calls.get(source)
-        if entry is None:
-            if not has:
-                return set()  # both ends came at once: as nearly always
-            entry = self._calls[source] = _CallId()
-        entry.set(trace, has, order)
-        return self._join_calls(source)
+        if local is None:
+            caller = next((step for step in steps if next(_parts(step), None)), None)
+            if caller is None:
+                return
+            local = self._local[trace] = _Local(caller.service)
+        for key, step in local.note(steps).items():
+            source = local.source(trace[0], key)
+            if source not in self._calls:
+                self._calls[source] = _CallId()
+            self._calls[source].set(trace, local.parts[key], step.order)
+            changed |= self._join_calls(source)
 
     def _join_calls(self, source: Source) -> set[TraceKey]:
         entry = self._calls[source]
@@ -262,20 +267,25 @@ def _discard(known: dict[TraceKey, dict[T, None]], trace: TraceKey, item: T) -> 
         known.pop(trace, None)
 
 
-def _parts(step: Step) -> list[tuple[str, int]]:
+def _parts(step: Step) -> Iterator[tuple[str, int]]:
     """(call id, part) for every call that the step has to do with."""
-    kind, tool = step.kind, step.tool
-    if kind == "tool" and tool is not None and tool.call_id is not None:
-        ran = [(tool.call_id, _RAN if _has_run(step, tool) else _PAUSED)]
-        if not step.tool_requests and not step.tool_responses:
-            return ran
-        return _said(step) + ran
-    return _said(step) if step.tool_requests or step.tool_responses else []
+    for call in step.tool_requests:
+        if call.call_id is not None:
+            yield (call.call_id, _ASKED)
+    for call in step.tool_responses:
+        if call.call_id is not None:
+            yield (call.call_id, _GIVEN)
+    tool = step.tool
+    if tool is not None and tool.call_id is not None and step.kind == "tool":
+        yield (tool.call_id, _RAN if _has_run(step, tool) else _PAUSED)
 
 
-def _said(step: Step) -> list[tuple[str, int]]:
-    asked = [(call.call_id, _ASKED) for call in step.tool_requests if call.call_id is not None]
-    return asked + [(call.call_id, _GIVEN) for call in step.tool_responses if call.call_id is not None]
+def _with(parts: int, part: int) -> int:
+    """What a trace has of a call when `part` is added; 0 when it has both ends."""
+    parts |= part
+    if parts & _RAN:
+        parts &= ~_PAUSED  # it waited and ran here, or a log record told later that it ran
+    return 0 if parts & _ASKED and parts & (_RAN | _GIVEN) else parts
 
 
 def _has_run(step: Step, tool: ToolCall) -> bool:

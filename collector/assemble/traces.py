@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
-from trailhound.collector.assemble.names import Names, differ
 from trailhound.collector.assemble.overheard import Overheard
 from trailhound.collector.assemble.stitch import Stitcher, TraceKey
 from trailhound.collector.assemble.turns import Turns
@@ -15,6 +15,9 @@ from trailhound.model import Step
 
 NewRun = Callable[[str], LiveRun]
 """Makes the run with the given trajectory id."""
+
+Names = tuple[str, ...] | set[str]
+"""Different sessions or users: nearly always one, which needs no set."""
 
 
 class TraceRuns:
@@ -31,7 +34,8 @@ class TraceRuns:
 
     def __init__(self, tenant: str, trace_id: str, new_run: NewRun) -> None:
         self.tenant, self.trace_id, self._new_run = tenant, trace_id, new_run
-        self._sessions, self._users = Names(), Names()
+        self._sessions: Names = ()
+        self._users: Names = ()
         self._roots = 0
         self._parts: dict[str, LiveRun] = {}
         """By session: the runs of a divided trace, the first excepted."""
@@ -62,11 +66,18 @@ class TraceRuns:
         """Never two sessions, never two users; and a divided trace stays as it is."""
         if self.divided or other.divided:
             return False
-        return not differ(self._sessions, other._sessions) and not differ(self._users, other._users)
+        return not _differ(self._sessions, other._sessions) and not _differ(self._users, other._users)
 
     @property
     def divided(self) -> bool:
         return bool(self._parts) and self._must_divide
+
+    @property
+    def span_ids(self) -> Mapping[str, Step]:
+        """Of all its spans that were taken."""
+        if not self._parts:
+            return self.main.span_ids(self.trace_id)
+        return ChainMap(*(run.span_ids(self.trace_id) for run in self.runs))
 
     def known(self, span_id: str) -> tuple[LiveRun, Step] | None:
         for run in self.runs:
@@ -119,8 +130,7 @@ class TraceRuns:
 
     def add(self, steps: list[Step]) -> list[LiveRun]:
         """Take new spans' steps, as `complete` gave them; returns the runs that changed."""
-        for step in steps:
-            self._note(step)
+        self._note(steps)
         stays = self._turns is not None and self._turns.note(steps)
         if not self._must_divide and not self._parts:
             self.main.add(steps)
@@ -140,23 +150,22 @@ class TraceRuns:
         self._repeat(changed)
         return changed
 
-    def _note(self, step: Step) -> None:
+    def _note(self, steps: Iterable[Step]) -> None:
         """Keep what decides where the trace's spans go."""
-        if not self.start_ns or step.start_ns < self.start_ns:
-            self.start_ns = step.start_ns
-        if step.session_id is not None:
-            self._sessions.add(step.session_id)
-        if step.user_id is not None:
-            self._users.add(step.user_id)
-        if not step.parent_span_id or step.remote_parent:
-            self._roots += 1
+        for step in steps:
+            if not self.start_ns or step.start_ns < self.start_ns:
+                self.start_ns = step.start_ns
+            if step.session_id is not None and step.session_id not in self._sessions:
+                self._sessions = _with(self._sessions, step.session_id)
+            if step.user_id is not None and step.user_id not in self._users:
+                self._users = _with(self._users, step.user_id)
+            if not step.parent_span_id or step.remote_parent:
+                self._roots += 1
 
     def _note_anew(self) -> None:
         """A later report of a span names another session, user or parent: what the earlier one named may be nobody's."""
-        self._sessions, self._users, self._roots = Names(), Names(), 0
-        for step in (step for run in self.runs for step in run.steps()):
-            if step.trace_id == self.trace_id and not step.synthetic:
-                self._note(step)
+        self._sessions, self._users, self._roots = (), (), 0
+        self._note(s for run in self.runs for s in run.steps() if s.trace_id == self.trace_id and not s.synthetic)
 
     @property
     def _must_divide(self) -> bool:
@@ -211,6 +220,18 @@ class TraceRuns:
         if session not in self._parts:
             self._parts[session] = self._new_run(stable_id(self.tenant, self.trace_id, session))
         return self._parts[session]
+
+
+def _with(names: Names, name: str) -> Names:
+    if isinstance(names, set):
+        names.add(name)
+        return names
+    return {*names, name} if names else (name,)
+
+
+def _differ(ours: Names, theirs: Names) -> bool:
+    """Whether both have names and none in common."""
+    return bool(ours and theirs) and not set(ours) & set(theirs)
 
 
 def _belongs(step: Step) -> tuple[str | None, str | None, bool]:

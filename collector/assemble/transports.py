@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from trailhound.collector.assemble.accounting import bare_tool
 from trailhound.model import Step
@@ -20,11 +20,29 @@ Call = tuple[int, int, str, str]
 
 
 class _Tool:
-    __slots__ = ("calls", "served")
+    """The calls of one tool, and the servers' spans of it: the latest of each."""
+
+    __slots__ = ("_sorted", "calls", "served")
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.served: list[Call] = []
+        self._sorted = 0
+        """How many of the calls are in order: putting them so waits until somebody looks."""
+
+    def in_order(self) -> list[Call]:
+        if self._sorted != len(self.calls):
+            self.calls = sorted(set(self.calls))[-MAX_CALLS:]
+            self._sorted = len(self.calls)
+        return self.calls
+
+    def remove(self, call: Call) -> bool:
+        """Forget a call; False when it is not here."""
+        known = call in self.in_order()
+        if known:
+            self.calls.remove(call)
+            self._sorted -= 1
+        return known
 
 
 class Transports:
@@ -33,11 +51,27 @@ class Transports:
     def __init__(self) -> None:
         self._tools: OrderedDict[tuple[str, str], _Tool] = OrderedDict()
 
-    def add(self, step: Step) -> dict[Call, Call | None]:
-        """Take a tool step; returns servers' spans with the call that each carried out, where that may have changed."""
-        if step.tool is None or (step.transport and step.parent_span_id):
-            return {}
-        key = (step.tenant, bare_tool(step.tool.name))
+    def add(self, steps: Iterable[Step]) -> dict[Call, Call | None]:
+        """Take steps; returns servers' spans with the call that each carried out, where that may have changed."""
+        carried_out: dict[Call, Call | None] = {}
+        for step in steps:
+            if step.kind != "tool" or step.tool is None or (step.transport and step.parent_span_id):
+                continue
+            tool = self._tool((step.tenant, bare_tool(step.tool.name)))
+            call = (step.start_ns, step.end_ns, step.trace_id, step.span_id)
+            if not step.transport:
+                tool.calls.append(call)
+                if len(tool.calls) > 2 * MAX_CALLS:
+                    tool.in_order()
+                near = [s for s in tool.served if _encloses(call, s)] if tool.served else []
+            else:
+                tool.served = sorted({*tool.served, call})[-MAX_CALLS:]
+                near = [call]
+            for served in near:
+                carried_out[served] = _carried_out(tool, served)
+        return carried_out
+
+    def _tool(self, key: tuple[str, str]) -> _Tool:
         tool = self._tools.get(key)
         if tool is None:
             tool = self._tools[key] = _Tool()
@@ -45,40 +79,21 @@ class Transports:
                 self._tools.popitem(last=False)
         else:
             self._tools.move_to_end(key)
-        call = (step.start_ns, step.end_ns, step.trace_id, step.span_id)
-        _insert(tool.served if step.transport else tool.calls, call)
-        if not step.transport and not tool.served:
-            return {}
-        near = [call] if step.transport else [s for s in tool.served if _encloses(call, s)]
-        return {served: self._carried_out(tool, served) for served in near}
+        return tool
 
     def withdraw(self, step: Step) -> dict[Call, Call | None]:
         """Take a call back; returns as `add`."""
         tool = self._tools.get((step.tenant, bare_tool(step.tool.name))) if step.tool is not None else None
         call = (step.start_ns, step.end_ns, step.trace_id, step.span_id)
-        if tool is None or call not in tool.calls:
+        if tool is None or not tool.remove(call):
             return {}
-        tool.calls.remove(call)
-        return {served: self._carried_out(tool, served) for served in tool.served if _encloses(call, served)}
-
-    @staticmethod
-    def _carried_out(tool: _Tool, served: Call) -> Call | None:
-        """The shortest call around it, in another trace."""
-        around = [c for c in tool.calls if _encloses(c, served) and c[2] != served[2]]
-        return min(around, key=lambda c: (c[1] - c[0], c), default=None)
+        return {served: _carried_out(tool, served) for served in tool.served if _encloses(call, served)}
 
 
-def _insert(known: list[Call], call: Call) -> None:
-    """Put a call in its place, once, and let go of the earliest when there are too many."""
-    if known and call <= known[-1]:
-        place = bisect_left(known, call)
-        if known[place] == call:
-            return
-        known.insert(place, call)
-    else:
-        known.append(call)
-    if len(known) > MAX_CALLS:
-        del known[0]
+def _carried_out(tool: _Tool, served: Call) -> Call | None:
+    """The shortest call around it, in another trace."""
+    around = [c for c in tool.in_order() if _encloses(c, served) and c[2] != served[2]]
+    return min(around, key=lambda c: (c[1] - c[0], c), default=None)
 
 
 def _encloses(call: Call, served: Call) -> bool:
