@@ -66,14 +66,9 @@ class Accounting:
         for step in steps:
             if step.span_id in self._lineage.children:
                 touched.update((s.span_id, s) for s in self._affected_below(step))
-        return self._decide_again(steps, touched, twins) if touched or twins is not None else ()
-
-    def _decide_again(self, new: Sequence[Step], touched: dict[str, Step], twins: Twins | None) -> list[Step]:
-        """Which of the earlier steps that new ones may bear upon count otherwise now."""
-        mine = {step.span_id for step in new}
         if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
-            touched |= {twin.span_id: twin for step in (*new, *touched.values()) for twin in twins.of(step)}
-        return [step for step in touched.values() if step.span_id not in mine and self._decide(step)]
+            touched |= {twin.span_id: twin for step in (*steps, *touched.values()) for twin in twins.of(step)}
+        return [step for step in touched.values() if self._decide(step)]  # the new ones stay as they were decided
 
     def _note_instrumentation(self, steps: Iterable[Step]) -> Twins | None:
         """The index of possible doubles with `steps` in it; None while all calls come from one instrumentation."""

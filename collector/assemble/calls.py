@@ -219,21 +219,24 @@ class Calls:
             self._derive(span, known, host, last=not later)
 
     def _derive(self, span: Step, known: Known | None, host: Host, *, last: bool) -> None:
-        asked: list[ToolCall] = []
+        asked: Sequence[ToolCall] = ()
         result, failed = None, None
         if known is not None:
-            heard = [known.heard[key] for key in sorted(known.heard)] if known.heard else []
-            asked = [*([known.asked] if known.asked else []), *(s.tool for s in heard if s.tool is not None)]
+            asked = (known.asked,) if known.asked is not None else ()
             result = known.given.result if known.given is not None else None
-            if result is None:
-                result = next((s.tool.result for s in heard if s.tool and s.tool.result is not None), None)
-            failed = next((s for s in heard if s.status == "error"), None)
+            if known.heard:
+                heard = [known.heard[key] for key in sorted(known.heard)]
+                asked = (*asked, *(s.tool for s in heard if s.tool is not None))
+                if result is None:
+                    result = next((s.tool.result for s in heard if s.tool and s.tool.result is not None), None)
+                failed = next((s for s in heard if s.status == "error"), None)
         if self._facts.differ(span, asked, result, failed, last):
             host.leave(span)
             self._facts.apply(span)
             host.enter([span])
-        for child in self._facts.take_told():
-            host.show(child)
+        if self._facts.told:
+            for child in self._facts.take_told():
+                host.show(child)
 
     # ------------------------------------------------------------ messages of models
 
@@ -242,7 +245,7 @@ class Calls:
         for call in step.tool_requests:
             if (call_id := call.call_id) is not None:
                 known = self._known.get(call_id) or self._of_id(call_id)
-                if (before := known.asked_by) is None or step.order < before.order:
+                if (before := known.asked_by) is None or _precedes(step, before):
                     known.asked, known.asked_by = call, step
                     self._new.add(call_id)
                     if self._asked is not None:
@@ -250,7 +253,7 @@ class Calls:
         for call in step.tool_responses:
             if (call_id := call.call_id) is not None:
                 known = self._known.get(call_id) or self._of_id(call_id)
-                if (before := known.given_to) is None or step.order < before.order:
+                if (before := known.given_to) is None or _precedes(step, before):
                     known.given, known.given_to = call, step
                     self._new.add(call_id)
 
@@ -284,3 +287,7 @@ class Calls:
                 unread = self._unread.after(known.asked_by) if known.asked_by and not known.given else None
                 made = self.synthetic[call_id] = made_of(call_id, known, failed, unread, handed_over=self._recorded)
                 host.enter([made])
+
+
+def _precedes(step: Step, other: Step) -> bool:
+    return step.start_ns <= other.start_ns and step.order < other.order

@@ -18,7 +18,7 @@ class ToolFacts:
     confirmation (ADK) and only the last can have run, unless the first says by an error or a result that it ran too.
     """
 
-    __slots__ = ("_children", "_decisions", "_next", "_told", "own")
+    __slots__ = ("_children", "_decisions", "_next", "own", "told")
 
     def __init__(self) -> None:
         self.own: dict[tuple[str, str], Own] = {}
@@ -27,7 +27,7 @@ class ToolFacts:
         self._decisions: dict[tuple[str, str], tuple[Approval, ...]] = {}
         """As read, of the children whose decisions turned out to be about this or that call."""
         self._next: Own | None = None
-        self._told: list[Step] = []
+        self.told: list[Step] = []
 
     def add_children(self, span: Step, children: Sequence[Step]) -> None:
         """Note spans below a tool's that speak for it (`Step.speaks_for_parent`)."""
@@ -45,16 +45,18 @@ class ToolFacts:
 
     def take_told(self) -> list[Step]:
         """Children whose decision turned out to be about this or that call since the last time."""
-        told, self._told = self._told, []
+        told, self.told = self.told, []
         return told
 
     def differ(self, span: Step, asked: Sequence[ToolCall], result: Any, failed: Step | None, last: bool) -> bool:
         """Derive what `span` should say; True when that is not what it says. `apply` then makes it so."""
         tool, key = span.tool, (span.trace_id, span.span_id)
         assert tool is not None
-        told = isinstance(tool.arguments, dict) and (tool.result is not None or result is None)
-        if told and last and failed is None and key not in self.own and key not in self._children:
-            return False  # by far the most: the span says it all
+        silent = tool.result is None and result is not None
+        if not isinstance(tool.arguments, dict):
+            silent |= any(isinstance(call.arguments, dict) for call in asked)
+        if not silent and last and failed is None and key not in self.own and key not in self._children:
+            return False  # by far the most: the others know no more than the span
         now = _known(span, tool)
         own = self.own.get(key, now)
         derived = replace(own)
@@ -82,7 +84,7 @@ class ToolFacts:
         if told != child.approvals:
             self._decisions.setdefault((child.trace_id, child.span_id), child.approvals)
             child.approvals = told
-            self._told.append(child)
+            self.told.append(child)
 
     def as_read(self, span: Step) -> Step:
         """A copy of `span` as it was read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from trailhound.model import Run, Step
 
@@ -18,72 +18,33 @@ _order: Callable[[Step], Order] = attrgetter("start_ns", "span_id")
 _texts: Callable[[Step], Texts] = attrgetter(
     "service", "service_version", "environment", "session_id", "user_id", "task"
 )
-_end, _received = attrgetter("end_ns"), attrgetter("received_ns")
-
-
-class First(Generic[T]):
-    """The value of the step that comes first in order among those that have one."""
-
-    __slots__ = ("order", "value")
-
-    def __init__(self) -> None:
-        self.order: Order | None = None
-        self.value: T | None = None
-
-    def offer(self, order: Order, value: T | None) -> None:
-        if value is not None and (self.order is None or order <= self.order):
-            self.order, self.value = order, value
-
-
-class Last(First[T]):
-    """The value of the step that comes last in order among those that have one."""
-
-    __slots__ = ()
-
-    def offer(self, order: Order, value: T | None) -> None:
-        if value is not None and (self.order is None or order >= self.order):
-            self.order, self.value = order, value
+_start, _end, _received = attrgetter("start_ns"), attrgetter("end_ns"), attrgetter("received_ns")
 
 
 class Header:
-    """Collects a run's header step by step."""
+    """Collects a run's header from its steps."""
 
     __slots__ = (
-        "_agent",
-        "_agents",
-        "_dialects",
-        "_input",
-        "_last_dialects",
-        "_last_model",
-        "_lists",
-        "_named_agent",
-        "_output",
-        "_said",
-        "_texts",
-        "_traces",
-        "ended_ns",
-        "last_received_ns",
-        "last_root",
-        "root",
-        "started_ns",
-    )
+        "_agent", "_agents", "_dialects", "_input", "_last_dialects", "_last_model", "_last_root", "_lists", "_output",
+        "_root", "_said", "_texts", "_traces", "ended_ns", "last_received_ns", "started_ns",
+    )  # fmt: skip
 
     def __init__(self) -> None:
-        self._texts: tuple[First[str], ...] = tuple(First() for _ in range(6))
-        """Service, its version, environment, session, user and task."""
+        self._texts: list[tuple[Order, str] | None] = [None] * 6
+        """Service, its version, environment, session, user and task, each as the first step that has it says."""
         self._said: dict[Texts, Order] = {}
         """What the texts were offered lately, and when first: the same again later changes nothing."""
-        self.root: First[Step] = First()
+        self._root: tuple[Order, Step] | None = None
         """The root that starts first; the root of a run is a step whose parent is none or in another process."""
-        self.last_root: Last[Step] = Last()
+        self._last_root: tuple[Order, Step] | None = None
         """The root that starts last: how it ends is how the run ends."""
         self._traces: dict[str, int] = {}
-        self._agent: First[str] = First()
-        self._named_agent: First[str] = First()
+        self._agent: tuple[Order, str] | None = None
+        """As the first span of an agent itself names it."""
         self._agents: dict[str, Order] = {}
-        self._input: First[Any] = First()
-        self._output: Last[Any] = Last()
-        self._last_model: Last[Step] = Last()
+        self._input: tuple[Order, Any] | None = None
+        self._output: tuple[Order, Any] | None = None
+        self._last_model: tuple[Order, Step] | None = None
         self._dialects: set[str] = set()
         self._last_dialects: tuple[str, ...] = ()
         self._lists: tuple[list[str], list[str], list[str]] | None = None
@@ -94,17 +55,17 @@ class Header:
 
     def add(self, steps: Sequence[Step], nameless: Collection[str]) -> None:
         """Take steps of one trace; `nameless` are those that only inherit their agent's name."""
-        models = []
+        models, said, agents = [], self._said, self._agents
         for step in steps:
-            texts = _texts(step)
-            before = self._said.get(texts)
-            if before is None or step.start_ns <= before[0]:
+            texts, start, agent = _texts(step), step.start_ns, step.agent
+            if texts not in said or start <= said[texts][0]:
                 self._add_texts(texts, _order(step))
             if step.kind == "llm":
                 models.append(step)
-            agent = step.agent
-            if agent is not None and not (nameless and step.span_id in nameless):
-                self._add_agent(step, agent)
+            elif step.kind == "agent" and agent is not None and step.span_id not in nameless:
+                self._agent = _first(self._agent, _order(step), agent)
+            if agent is not None and (agent not in agents or start <= agents[agent][0]):
+                self._add_agent(step, agent, nameless)
             if step.dialects is not self._last_dialects:
                 self._last_dialects, self._lists = step.dialects, None
                 self._dialects.update(step.dialects)
@@ -114,41 +75,38 @@ class Header:
 
     def add_root(self, step: Step) -> None:
         """Note that a step is a root: one whose parent is none, or in another process."""
-        self.root.offer(_order(step), step)
-        self.last_root.offer(_order(step), step)
+        self._root = _first(self._root, _order(step), step)
+        self._last_root = _last(self._last_root, _order(step), step)
 
     def _add_texts(self, said: Texts, order: Order) -> None:
         before = self._said.get(said)
         if before is None or order <= before:
-            for first, text in zip(self._texts, said, strict=True):
-                first.offer(order, text)
+            self._texts = [_first(known, order, text) for known, text in zip(self._texts, said, strict=True)]
             if len(self._said) >= MAX_SAID:
                 self._said.clear()
             self._said[said] = order
 
-    def _add_agent(self, step: Step, agent: str) -> None:
-        order = (step.start_ns, step.span_id)
-        first = self._agent if step.kind == "agent" else self._named_agent
-        if first.order is None or order <= first.order:
-            first.offer(order, agent)
+    def _add_agent(self, step: Step, agent: str, nameless: Collection[str]) -> None:
+        if step.span_id in nameless:
+            return
         known = self._agents.get(agent)
-        if known is None or order < known:
-            self._agents[agent], self._lists = order, None
+        if known is None or _order(step) < known:
+            self._agents[agent], self._lists = _order(step), None
 
     def _add_models(self, models: list[Step]) -> None:
         asked = [step for step in models if step.input is not None]
         answered = [step for step in models if step.output is not None]
         if asked:
             first = min(asked, key=_order)
-            self._input.offer(_order(first), first.input)
+            self._input = _first(self._input, _order(first), first.input)
         if answered:
             last = max(answered, key=_order)
-            self._output.offer(_order(last), last.output)
+            self._output = _last(self._output, _order(last), last.output)
         last = max(models, key=_order)
-        self._last_model.offer(_order(last), last)
+        self._last_model = _last(self._last_model, _order(last), last)
 
     def _add_times(self, steps: Sequence[Step]) -> None:
-        trace_id, start = steps[0].trace_id, min(steps, key=_order).start_ns
+        trace_id, start = steps[0].trace_id, min(map(_start, steps))
         known = self._traces.get(trace_id)
         if known is None or start < known:
             self._traces[trace_id], self._lists = start, None
@@ -158,7 +116,11 @@ class Header:
 
     @property
     def session_id(self) -> str | None:
-        return self._texts[3].value
+        return _value(self._texts[3])
+
+    @property
+    def last_root(self) -> Step | None:
+        return _value(self._last_root)
 
     @property
     def starts(self) -> Collection[int]:
@@ -171,26 +133,24 @@ class Header:
 
         Some instrumentations set the error on an inner span only and leave the root unset or OK.
         """
-        root, last = self.last_root.value, self._last_model.value
+        root, last = self.last_root, _value(self._last_model)
         if root is None or root.status == "error":
             return root is not None
         return root.output is None and last is not None and last.status == "error"
 
     def write(self, run: Run) -> None:
         """Bring `run` up to date."""
-        root, last_root = self.root.value, self.last_root.value
-        service, run.service_version, run.environment, run.session_id, run.user_id, run.task = (
-            first.value for first in self._texts
-        )
+        root, last_root = _value(self._root), self.last_root
+        service, run.service_version, run.environment, run.session_id, run.user_id, run.task = map(_value, self._texts)
         run.service = service or ""
-        run.agent = self._agent.value or self._named_agent.value
         if self._lists is None:
             self._lists = self._ordered()
             run.trace_ids, run.agents, run.dialects = self._lists
+        run.agent = _value(self._agent) or next(iter(run.agents), None)
         run.started_ns, run.ended_ns = self.started_ns, self.ended_ns
-        run.input = root.input if root is not None and root.input is not None else self._input.value
+        run.input = root.input if root is not None and root.input is not None else _value(self._input)
         answered = last_root is not None and last_root.output is not None
-        run.output = last_root.output if last_root is not None and answered else self._output.value
+        run.output = last_root.output if last_root is not None and answered else _value(self._output)
 
     def _ordered(self) -> tuple[list[str], list[str], list[str]]:
         return (
@@ -198,3 +158,17 @@ class Header:
             sorted(self._agents, key=lambda name: (self._agents[name], name)),
             sorted(self._dialects),
         )
+
+
+def _first(known: tuple[Order, T] | None, order: Order, value: T | None) -> tuple[Order, T] | None:
+    """The value of the step that comes first among those that have one."""
+    return (order, value) if value is not None and (known is None or order <= known[0]) else known
+
+
+def _last(known: tuple[Order, T] | None, order: Order, value: T | None) -> tuple[Order, T] | None:
+    """The value of the step that comes last among those that have one."""
+    return (order, value) if value is not None and (known is None or order >= known[0]) else known
+
+
+def _value(known: tuple[Order, T] | None) -> T | None:
+    return None if known is None else known[1]

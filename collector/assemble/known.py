@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trailhound.collector.assemble.overheard import Key
 from trailhound.model import Step, ToolCall
 
@@ -11,21 +9,23 @@ TRANSFER = "transfer_to_"
 """OpenAI Agents and ADK hand over by a call of the tool `transfer_to_<agent>`; its span, if any, has another name."""
 
 
-@dataclass(slots=True)
 class Known:
     """What is known of one call id: the parts of one call, wherever they were read."""
 
-    asked: ToolCall | None = None
-    asked_by: Step | None = None
-    """The earliest model call that asked for it; every later one repeats it in its history."""
-    given: ToolCall | None = None
-    given_to: Step | None = None
-    """The earliest model call that was given its result."""
-    heard: dict[Key, Step] | None = None
-    """What log records tell of it."""
-    spans: tuple[Step, ...] = ()
-    allowed: bool = False
-    """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
+    __slots__ = ("allowed", "asked", "asked_by", "given", "given_to", "heard", "spans")
+
+    def __init__(self) -> None:
+        self.asked: ToolCall | None = None
+        self.asked_by: Step | None = None
+        """The earliest model call that asked for it; every later one repeats it in its history."""
+        self.given: ToolCall | None = None
+        self.given_to: Step | None = None
+        """The earliest model call that was given its result."""
+        self.heard: dict[Key, Step] | None = None
+        """What log records tell of it."""
+        self.spans: tuple[Step, ...] = ()
+        self.allowed = False
+        """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
 
 
 def made_of(call_id: str, known: Known, failed: Step | None, unread: Step | None, *, handed_over: bool) -> Step:

@@ -233,7 +233,7 @@ class LiveRun(Packable):
     # ------------------------------------------------------------ what it is
 
     def signs(self) -> Signs:
-        root = self._header.last_root.value
+        root = self._header.last_root
         # a bare model call at the top that asked for a tool: the client will go on, most likely in another trace
         asks = root is not None and root.kind == "llm" and any(call.status == "open" for call in self._calls.of(root))
         return Signs(

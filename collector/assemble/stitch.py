@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -106,24 +107,19 @@ class _Local:
         self.parts: dict[CallKey, int] = {}
         """By call id, or (service, call id) for another service: what this trace has of it; 0 when it has both ends."""
 
-    def note(self, steps: Iterable[Step]) -> dict[CallKey, Step]:
-        """Note the parts of calls that steps have; returns the calls that have a loose end here, or had one before, each
-        with the first step that tells something new of it. Those whose two ends come together, as nearly always, do not matter."""
-        parts, loose, fresh = self.parts, dict[CallKey, Step](), set[CallKey]()
-        for step in steps:
-            for call_id, part in _parts(step):
-                key = call_id if step.service == self.service else (step.service, call_id)
-                before = parts.get(key)
-                if before == 0:
-                    continue
-                now = _with(before or 0, part)
-                parts[key] = now
-                if before is None:
-                    fresh.add(key)
-                if not now and key in fresh:
-                    loose.pop(key, None)
-                elif key not in loose or step.order < loose[key].order:
-                    loose[key] = step
+    def note(self, steps: Iterable[Step]) -> list[CallKey]:
+        """Note the parts of calls that steps have; returns the calls that have a loose end here, or had one before.
+
+        Calls whose two ends come together, as nearly always, do not matter to other traces.
+        """
+        loose: list[CallKey] = []
+        for (service, call_id), new in _parts(steps).items():
+            key = call_id if service == self.service else (service, call_id)
+            before = self.parts.get(key)
+            if before != 0:
+                now = self.parts[key] = _joined(before or 0, new)
+                if now or before:
+                    loose.append(key)
         return loose
 
     def open(self, tenant: str) -> Iterator[Source]:
@@ -199,15 +195,11 @@ class Stitcher:
     def _learn_calls(self, trace: TraceKey, steps: list[Step], changed: set[TraceKey]) -> None:
         local = self._local.get(trace)
         if local is None:
-            caller = next((step for step in steps if next(_parts(step), None)), None)
-            if caller is None:
-                return
-            local = self._local[trace] = _Local(caller.service)
-        for key, step in local.note(steps).items():
+            local = self._local[trace] = _Local(steps[0].service)
+        for key in local.note(steps):
             source = local.source(trace[0], key)
-            if source not in self._calls:
-                self._calls[source] = _CallId()
-            self._calls[source].set(trace, local.parts[key], step.order)
+            since = min(step.order for step in steps if source[2:] in _parts([step]))
+            self._calls.setdefault(source, _CallId()).set(trace, local.parts[key], since)
             changed |= self._join_calls(source)
 
     def _join_calls(self, source: Source) -> set[TraceKey]:
@@ -267,22 +259,25 @@ def _discard(known: dict[TraceKey, dict[T, None]], trace: TraceKey, item: T) -> 
         known.pop(trace, None)
 
 
-def _parts(step: Step) -> Iterator[tuple[str, int]]:
-    """(call id, part) for every call that the step has to do with."""
-    for call in step.tool_requests:
-        if call.call_id is not None:
-            yield (call.call_id, _ASKED)
-    for call in step.tool_responses:
-        if call.call_id is not None:
-            yield (call.call_id, _GIVEN)
-    tool = step.tool
-    if tool is not None and tool.call_id is not None and step.kind == "tool":
-        yield (tool.call_id, _RAN if _has_run(step, tool) else _PAUSED)
+def _parts(steps: Iterable[Step]) -> dict[tuple[str, str], int]:
+    """(service, call id) -> what the steps have of the call, for every call that they have to do with."""
+    parts: dict[tuple[str, str], int] = defaultdict(int)
+    for step in steps:
+        service, tool = step.service, step.tool
+        for call in step.tool_requests:
+            if call.call_id is not None:
+                parts[service, call.call_id] |= _ASKED
+        for call in step.tool_responses:
+            if call.call_id is not None:
+                parts[service, call.call_id] |= _GIVEN
+        if tool is not None and tool.call_id is not None and step.kind == "tool":
+            parts[service, tool.call_id] |= _RAN if _has_run(step, tool) else _PAUSED
+    return parts
 
 
-def _with(parts: int, part: int) -> int:
-    """What a trace has of a call when `part` is added; 0 when it has both ends."""
-    parts |= part
+def _joined(before: int, new: int) -> int:
+    """What a trace has of a call; 0 when it has both ends."""
+    parts = before | new
     if parts & _RAN:
         parts &= ~_PAUSED  # it waited and ran here, or a log record told later that it ran
     return 0 if parts & _ASKED and parts & (_RAN | _GIVEN) else parts
