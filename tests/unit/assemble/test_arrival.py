@@ -34,7 +34,18 @@ def shuffled(requests: list[Request], seed: int) -> tuple[list[Request], int]:
     chance = random.Random(seed)
     mixed = requests + chance.sample(requests, len(requests) // 3)
     chance.shuffle(mixed)
-    return mixed, chance.choice([0, 1, 3])
+    return gathered(mixed, chance), chance.choice([0, 1, 3])
+
+
+def gathered(requests: list[Request], chance: random.Random) -> list[Request]:
+    """Some requests of spans one after the other as one: bodies of one message type can be appended to one another."""
+    made: list[Request] = []
+    for signal, body in requests:
+        if made and signal == made[-1][0] == "traces" and chance.random() < 0.5:
+            made[-1] = (signal, made[-1][1] + body)
+        else:
+            made.append((signal, body))
+    return made
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")

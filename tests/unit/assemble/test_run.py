@@ -42,10 +42,11 @@ def tool(
     return step(span_id, parent, "tool", at, tool=call, **fields)
 
 
-def assembled(steps: list[Step]) -> LiveRun:
+def assembled(steps: list[Step], together: int = 1) -> LiveRun:
+    """A run of the steps, of which so many at a time come together."""
     run = LiveRun(Run("run", "t", "", ["aa"]), RULES)
-    for one in steps:
-        run.add([copy.deepcopy(one)])
+    for start in range(0, len(steps), together):
+        run.add(copy.deepcopy(steps[start : start + together]))
     run.settle()
     return run
 
@@ -267,11 +268,13 @@ def forests(draw: st.DrawFn) -> list[Step]:
 @settings(max_examples=150, deadline=None)
 @given(forests(), st.randoms(use_true_random=False))
 def test_any_forest_comes_out_the_same_in_any_order(steps: list[Step], random: Any) -> None:
-    shuffled = steps[:]
-    random.shuffle(shuffled)
-    first, second = assembled(steps), assembled(shuffled)
-    assert first.run == second.run
-    assert outcome(first) == outcome(second)
+    first = assembled(steps)
+    for together in (1, 3, 12):
+        shuffled = steps[:]
+        random.shuffle(shuffled)
+        second = assembled(shuffled, together)
+        assert first.run == second.run
+        assert outcome(first) == outcome(second)
 
 
 def test_totals_can_be_taken_back_exactly() -> None:
