@@ -87,7 +87,10 @@ class LiveRun(Packable):
 
     def add(self, steps: Iterable[Step]) -> None:
         """Take steps with new span ids, in any order; cheapest when many come together, parents before their children."""
-        for trace_id, members in _by_trace(steps).items():
+        traces: dict[str, list[Step]] = {}
+        for step in steps:
+            traces.setdefault(step.trace_id, []).append(step)
+        for trace_id, members in traces.items():
             self._place(trace_id, members)
         self._calls.settle(self)
 
@@ -107,8 +110,7 @@ class LiveRun(Packable):
         """A second trace joins: what stood at the top of the first is now one of several tops."""
         steps = self.release()
         self._agents.shared = True
-        for trace_id, members in _by_trace(steps).items():
-            self._place(trace_id, members)
+        self.add(steps)
 
     def replace(self, step: Step) -> None:
         """Take a later report of a known span."""
@@ -304,10 +306,3 @@ class LiveRun(Packable):
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""
         return Trajectory(self.run, self.steps(), self.findings)
-
-
-def _by_trace(steps: Iterable[Step]) -> dict[str, list[Step]]:
-    traces: dict[str, list[Step]] = {}
-    for step in steps:
-        traces.setdefault(step.trace_id, []).append(step)
-    return traces
