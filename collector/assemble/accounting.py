@@ -209,17 +209,6 @@ class Accounting:
         return False
 
 
-class Tree:
-    """The spans of one trace in a run."""
-
-    __slots__ = ("accounting", "lineage")
-
-    def __init__(self, *, joined: bool) -> None:
-        self.lineage = Lineage()
-        self.accounting = Accounting(self.lineage)
-        self.accounting.joined = joined
-
-
 def is_judged(step: Step) -> bool:
     """Rules see calls and what surrounds them, no containers (unless one stands in for calls that no span shows)."""
     return step.counted and step.kind != "other" and (not step.container or has_usage(step))

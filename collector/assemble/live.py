@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 
-from trailhound.collector.assemble.accounting import Tree, is_judged, judged_of
+from trailhound.collector.assemble.accounting import is_judged, judged_of
 from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.elsewhere import called_services
@@ -17,6 +17,7 @@ from trailhound.collector.assemble.packable import PARTS, Packable
 from trailhound.collector.assemble.packing import pack, unpack
 from trailhound.collector.assemble.pauses import Pauses
 from trailhound.collector.assemble.totals import RunningTotals
+from trailhound.collector.assemble.trees import Tree, Trees
 from trailhound.collector.stamp import EVER
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.evaluators.order import place_of
@@ -28,7 +29,6 @@ _SHELL = (
 
 
 _size = attrgetter("size")
-_NO_SPANS: dict[str, Step] = {}
 
 
 class LiveRun(Packable):
@@ -57,8 +57,7 @@ class LiveRun(Packable):
         self._clear()
 
     def _clear(self) -> None:
-        self._trees: dict[str, Tree] = {}
-        """By trace id; nearly always one."""
+        self._trees = Trees()
         self._agents = Agents()
         self._calls = Calls()
         self._header = Header()
@@ -76,7 +75,7 @@ class LiveRun(Packable):
         return not any(s.approval or s.approvals or s.status in ("pending", "denied") for s in self._every())
 
     def to_bytes(self) -> bytes:
-        return pack(self._spans(), self._agents.nameless, self._calls.own)
+        return pack(self._trees.spans(), self._agents.nameless, self._calls.own)
 
     def from_bytes(self, packed: bytes) -> None:
         self._begin()
@@ -131,7 +130,7 @@ class LiveRun(Packable):
         """Give all spans' steps back as they were read, and forget them."""
         for step in self.steps():
             self.leave(step)
-        steps = self._spans()
+        steps = self._trees.spans()
         for step in steps:
             self._calls.restore(step)
             step.counted, step.scope_id, step.approval = True, "", None
@@ -166,7 +165,7 @@ class LiveRun(Packable):
 
     def has_agent(self, step: Step) -> bool:
         """Whether the span of the agent around a step has come."""
-        return any(above.kind == "agent" for above in self._trees[step.trace_id].lineage.ancestors(step))
+        return self._trees.has_agent(step)
 
     def show(self, step: Step) -> None:
         self._notes.show(step)
@@ -290,18 +289,14 @@ class LiveRun(Packable):
         return sorted(self._every(), key=place_of)
 
     def _every(self) -> list[Step]:
-        return [*self._spans(), *self._calls.synthetic.values()]
-
-    def _spans(self) -> list[Step]:
-        return [step for tree in self._trees.values() for step in tree.lineage.steps.values()]
+        return [*self._trees.spans(), *self._calls.synthetic.values()]
 
     def span_ids(self, trace_id: str) -> dict[str, Step]:
         """The spans of one trace that were taken, by their ids."""
-        tree = self._trees.get(trace_id)
-        return _NO_SPANS if tree is None else tree.lineage.steps
+        return self._trees.of(trace_id)
 
     def known(self, trace_id: str, span_id: str) -> Step | None:
-        return self.span_ids(trace_id).get(span_id)
+        return self._trees.of(trace_id).get(span_id)
 
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""
