@@ -17,7 +17,7 @@ from trailhound.collector.assemble.packable import PARTS, Packable
 from trailhound.collector.assemble.packing import pack, unpack
 from trailhound.collector.assemble.pauses import Pauses
 from trailhound.collector.assemble.totals import RunningTotals
-from trailhound.collector.assemble.trees import Tree, Trees
+from trailhound.collector.assemble.trees import Tree, Trees, by_trace
 from trailhound.collector.stamp import EVER
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.evaluators.order import place_of
@@ -86,10 +86,7 @@ class LiveRun(Packable):
 
     def add(self, steps: Iterable[Step]) -> None:
         """Take steps with new span ids, in any order; cheapest when many come together, parents before their children."""
-        traces: dict[str, list[Step]] = {}
-        for step in steps:
-            traces.setdefault(step.trace_id, []).append(step)
-        for trace_id, members in traces.items():
+        for trace_id, members in by_trace(steps).items():
             self._place(trace_id, members)
         self._calls.settle(self)
 

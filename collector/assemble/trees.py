@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trailhound.collector.assemble.accounting import Accounting
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Step
@@ -36,3 +38,10 @@ class Trees(dict[str, Tree]):
     def has_agent(self, step: Step) -> bool:
         """Whether the span of the agent around a step has come."""
         return any(above.kind == "agent" for above in self[step.trace_id].lineage.ancestors(step))
+
+
+def by_trace(steps: Iterable[Step]) -> dict[str, list[Step]]:
+    traces: dict[str, list[Step]] = {}
+    for step in steps:
+        traces.setdefault(step.trace_id, []).append(step)
+    return traces
