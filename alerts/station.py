@@ -39,7 +39,7 @@ def policy_of(config: Config) -> Policy:
     """Raises Invalid for a `rules.<rule>.for` that is no duration."""
     settings = config.alerts
     return Policy(
-        wait_ns=int(settings.wait * 1e9),
+        wait_ns=int(settings.hold * 1e9),
         repeat_ns=int(settings.repeat * 1e9),
         resolve_after_ns=int(settings.resolve_after * 1e9),
         calm_ns=int(settings.summary_after * 1e9),

@@ -27,7 +27,7 @@ def decide(incident: Incident, policy: Policy, now_ns: int, muted: Callable[[Ale
     if over is not None:
         return Decision("resolved" if incident.told else "silent", over, ends=True)
     if now_ns < policy.held_until_ns(incident.alert):
-        return Decision("pending", "wait")
+        return Decision("pending", "for")
     due = _due(incident, policy, now_ns)
     if due is None:
         return Decision("silent", "told")

@@ -33,7 +33,7 @@ class RuleSettings(BaseModel):
         description="of its findings, in place of what the rule says: one word for all, or `{warning: critical}` for some",
     )
     hold: Annotated[Duration, Field(ge=0)] | None = Field(
-        None, alias="for", description="how long its findings must stand before they alert; none: `alerts.wait`"
+        None, alias="for", description="how long its findings must stand before they alert; none: `alerts.for`"
     )
 
     def severity_of(self, said: Severity) -> Severity:

@@ -59,8 +59,11 @@ class Maintenance(Section):
 class Alerts(Section):
     """When findings are told to people, and to whom. Without channels alerts are kept and shown, and nobody is told."""
 
-    wait: Duration = Field(
-        0.0, description="a problem must stand this long before it is told; `rules.<rule>.for` wins over it"
+    hold: Duration = Field(
+        0.0,
+        ge=0,
+        alias="for",
+        description="a problem must stand this long before it is told; `rules.<rule>.for` wins over it",
     )
     repeat: Duration = Field(4 * 3600.0, gt=0, description="a problem that goes on is told again after this time")
     summary_after: Duration = Field(

@@ -13,7 +13,7 @@ from trailhound import failpoint
 from trailhound.alerts.life import Policy
 from trailhound.alerts.silences import FOREVER_NS, Match, Silence
 from trailhound.alerts.station import policy_of
-from trailhound.config import Config
+from trailhound.config import Config, load
 from trailhound.errors import Invalid, Retryable
 
 HOUR = 3600
@@ -324,3 +324,11 @@ def test_content_is_told_only_where_it_was_asked_for(desk: Desk) -> None:
     plain: Recorder = desk.channels[0]
     assert b"SECRET" not in plain.told[0].dump()
     assert quoting.told[0].quotes == ("SECRET words | none",)
+
+
+def test_a_configuration_is_the_same_in_the_process_that_it_is_handed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAILHOUND_ALERTS__FOR", "40s")
+    config = load(None)
+    handed_on = Config.model_validate(config.model_dump(mode="json"))
+    assert handed_on == config
+    assert policy_of(handed_on).wait_ns == 40 * 10**9
