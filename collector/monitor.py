@@ -145,6 +145,7 @@ class Monitor:
             baselines=KnownBaselines(self._watch, self._turn, self._lessons, self._clock),
             deciding=Deciding(self._run_dir / "receiver.http", self._clock),
             receiver_metrics=self._run_dir / "receiver.prom",
+            clock=self._clock,
         )
 
     def _make_shelf(self, reading: Reading, queue: ReviewQueue) -> CaseShelf:

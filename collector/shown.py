@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from trailhound.clock import Clock
 from trailhound.collector.alerting import Alerting
 from trailhound.collector.api.casework import Cases, Reviews
 from trailhound.collector.api.norms import Baselines
@@ -47,6 +48,7 @@ class Shown:
         reviews: ReviewQueue,
         baselines: KnownBaselines,
         receiver_metrics: Path,
+        clock: Clock,
     ) -> None:
         self._reading, self._watch, self._pump, self._storing = reading, watch, pump, storing
         self._tally, self._metrics, self._alerting = tally, metrics, alerting
@@ -54,7 +56,7 @@ class Shown:
         self.cases: Cases = cases
         self.reviews: Reviews = reviews
         self.baselines: Baselines = baselines
-        self._receiver_metrics = receiver_metrics
+        self._receiver_metrics, self._clock, self._begun_ns = receiver_metrics, clock, clock.now_ns()
         self._scraping = threading.Lock()
 
     def not_ready(self) -> list[str]:
@@ -91,8 +93,17 @@ class Shown:
         self._metrics.set("trailhound_open_trajectories", self._watch.parked, state="parked")
         self._metrics.set("trailhound_approvals_dropped", self._watch.verdicts.index.dropped)
         self._metrics.set("trailhound_lag_seconds", self._pump.behind_ns / 1e9)
+        self._metrics.set("trailhound_receiver_silent_seconds", self._silent_s())
         self._metrics.set("trailhound_pending_blocks", self._pump.pending_segments())
         self._tally.measure(self._pump.pending_spans())
+
+    def _silent_s(self) -> float:
+        """Since the receiver wrote its metrics; one that never did is silent since our start."""
+        try:
+            told_ns = self._receiver_metrics.stat().st_mtime_ns
+        except FileNotFoundError:
+            told_ns = self._begun_ns
+        return max(0, self._clock.now_ns() - told_ns) / 1e9
 
     def stats(self) -> Document:
         return self._reading.stats() | {

@@ -58,6 +58,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_dead_letters_total", "counter", "Records that could not be processed and were set aside, by reason", ("reason",)),
     Spec("trailhound_conservation_residual", "gauge", "Decoded minus stored, duplicate, dead-lettered, rejected and pending spans; not 0 is a bug"),
     Spec("trailhound_lag_seconds", "gauge", "Age of the oldest acknowledged record that is not judged yet"),
+    Spec("trailhound_receiver_silent_seconds", "gauge", "Since the receiver last wrote its metrics, which it does every second: a monitor can be scraped while no span is taken"),
     Spec("trailhound_pending_blocks", "gauge", "Journal segments not inserted into the store yet"),
     Spec("trailhound_store_insert_seconds", "histogram", "Time of one insert into the store", (), SECONDS),
     Spec("trailhound_store_errors_total", "counter", "Failed store operations, by operation", ("operation",)),

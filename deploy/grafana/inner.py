@@ -11,6 +11,7 @@ DAEMON = Board(
     {
         "Health": [
             number("Up", 'min(up{job="trailhound"})', limits=None),
+            number("Receiver silent", "max(trailhound_receiver_silent_seconds)", "s", limits=(10, 30)),
             number("Lag", "max(trailhound_lag_seconds)", "s", limits=(30, 300)),
             number("Unaccounted spans", "max(abs(trailhound_conservation_residual))", limits=(1, 1)),
             number("Journal", "max(trailhound_journal_fill_ratio)", "percentunit", limits=(0.7, 0.9)),

@@ -127,6 +127,16 @@ def test_the_shipped_rules_see_the_loops(prometheus: Prometheus) -> None:
 
 @pytest.mark.processes
 @pytest.mark.components
+def test_findings_lead_to_their_traces_by_exemplars(prometheus: Prometheus) -> None:
+    def traces() -> list[str]:
+        found = prometheus.get("/api/v1/query_exemplars?query=agent_findings_total&start=0&end=9999999999")["data"]
+        return [exemplar["labels"]["trace_id"] for series in found for exemplar in series["exemplars"]]
+
+    assert all(re.fullmatch("[0-9a-f]{32}", trace_id) for trace_id in eventually(traces, 30))
+
+
+@pytest.mark.processes
+@pytest.mark.components
 def test_the_page_lists_every_panel_with_an_answer(prometheus: Prometheus) -> None:
     if os.environ.get(WRITE) == "1":
         PAGE.write_text(page(prometheus), encoding="utf-8")

@@ -64,6 +64,7 @@ FAULTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "AgentCostUnknown": ("80m", [(f'agent_unpriced_calls_total{{{AGENT},model="m"}}', "0+1x100")]),
     "TrailhoundDown": ("5m", [here("up", "1x2 0x10")]),
     "TrailhoundAbsent": ("10m", []),
+    "TrailhoundReceiverSilent": ("5m", [here("trailhound_receiver_silent_seconds", "0+60x10")]),
     "TrailhoundLagging": ("10m", [here("trailhound_lag_seconds", "60x20")]),
     "TrailhoundLaggingCritical": ("10m", [here("trailhound_lag_seconds", "600x20")]),
     "TrailhoundSpansUnaccounted": ("10m", [here("trailhound_conservation_residual", "-3x20")]),
@@ -90,6 +91,7 @@ FAULTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 PEACE = [
     here("up", "1x200"),
     here("trailhound_lag_seconds", "0.1x200"),
+    here("trailhound_receiver_silent_seconds", "1x200"),
     here("trailhound_conservation_residual", "0x200"),
     here("trailhound_journal_fill_ratio", "0.1x200"),
     here("trailhound_requests_total", "0+100x200", 'signal="traces",protocol="http",outcome="accepted"'),

@@ -65,6 +65,9 @@ def test_a_monitor_that_is_first_waits_for_spans(tmp_path: Path) -> None:
             deliver(receiver, BODIES[0])
             eventually(lambda: monitor.get("/api/v1/stats")["spans"])
             eventually(lambda: "trailhound_requests_total" in monitor.get("/metrics"))
+            assert monitor.metric("trailhound_receiver_silent_seconds") < 30
+        silent_s = monitor.metric("trailhound_receiver_silent_seconds")
+        eventually(lambda: monitor.metric("trailhound_receiver_silent_seconds") > silent_s + 1)
 
 
 @pytest.mark.parametrize(
