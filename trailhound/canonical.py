@@ -11,6 +11,8 @@ import orjson
 MAX_DEPTH = 64
 """Levels of nesting that are read as data; OTLP's own values reach 47 (RELIABILITY 2.5), orjson writes 254."""
 _STARTS = frozenset(("{", "[", '"'))
+_MAY_START = _STARTS | frozenset(" \t\n\r")
+_POINT = ord(".")
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 """Strings, skipped whole, and brackets."""
 
@@ -21,23 +23,29 @@ def parse_json(value: Any) -> Any:
     A plain word or number in a string stays a string: only text that starts like a container is parsed. Text nested
     deeper than MAX_DEPTH stays text too: models write it, and whoever walks or writes the data may recurse.
     """
-    for _ in range(2):  # a string of a JSON string of JSON is met in the field; deeper nesting is not
-        if not isinstance(value, str):
-            return value
-        head = value[:1]
-        if head not in _STARTS and (not head.isspace() or value.lstrip()[:1] not in _STARTS):
-            return value
-        if len(value) > 2 * MAX_DEPTH and value.count("[") + value.count("{") > MAX_DEPTH and _deep(value):
-            return value
-        try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return value
-    return value
+    if value.__class__ is not str or value[:1] not in _MAY_START:
+        return value
+    found = _parsed(value)  # a string of a JSON string of JSON is met in the field; deeper nesting is not
+    return found if found.__class__ is not str or found is value else _parsed(found)
+
+
+def _parsed(text: str) -> Any:
+    if text[:1] not in _STARTS and text.lstrip()[:1] not in _STARTS:
+        return text
+    if len(text) > 2 * MAX_DEPTH and _deep(text):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _deep(text: str) -> bool:
     """Whether the JSON `text` nests deeper than MAX_DEPTH."""
+    if text.find("{", 1) < 0 and text.find("[", 1) < 0:
+        return False
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
     depth = 0
     for token in _NESTING.finditer(text):
         character = token[0]
@@ -60,9 +68,7 @@ def canonical_json(value: Any) -> bytes:
         plain = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # keys that are no strings, large integers, lone surrogates, foreign types
         plain = b".0"
-    if (
-        b"." not in plain or b".0" not in plain
-    ):  # no float that is integral, so nothing to change; one byte is found fast
+    if _POINT not in plain or b".0" not in plain:  # no float that is integral, so nothing to change
         return plain
     try:
         return orjson.dumps(_normal(value), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trailhound.collector.dialects.coerce import text
+from trailhound.collector.dialects.coerce import load, text
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.shapes import MessageReader
@@ -97,11 +97,12 @@ def _beside(talk: Conversation, message: Json, texts: list[str], said: bool) -> 
 
 def _messages(talk: Conversation, given: Any) -> list[Any]:
     """The messages in `given`: found in a list, a list of one list (LangChain), or under a well-known key."""
-    value, cut = loaded(given)
-    if cut:
-        talk.cut = True
+    value = load(given)
     if value.__class__ is list and value and value[0].__class__ is dict and len(value) <= MAX_MESSAGES:
         return value
+    if value.__class__ is str:
+        value, cut = loaded(value)
+        talk.cut = talk.cut or cut
     for _ in range(0 if value.__class__ is list else _MOST_WRAPPINGS):
         inner = (
             next((value[k] for k in _HOLDERS if isinstance(value.get(k), (list, dict))), None)

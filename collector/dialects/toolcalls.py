@@ -18,7 +18,7 @@ _PYTHON = frozenset(("args", "kwargs", "sanitize_inputs_outputs"))
 """OpenInference (LlamaIndex, smolagents), Traceloop's decorators; the last is an argument of smolagents' own."""
 _OUTPUTS = ("text", "json", "error-text", "error-json", "content")
 """`type` of a `LanguageModelV2ToolResultOutput`."""
-_JSON_STARTS = ("{", "[", '"', " ", "\n")
+_JSON_STARTS = frozenset(("{", "[", '"', " ", "\n"))
 
 
 def call_id(part: Json) -> str | None:
