@@ -31,19 +31,9 @@ _MEMO_SIZE = 8192
 Pair = tuple[str, AttributeValue]
 
 
-class _Pairs(dict[bytes, Pair]):
-    """Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte.
-
-    Spans share the lists in it (finish reasons), as they share their resource: nobody changes what a span holds.
-    """
-
-    def __missing__(self, pair: bytes) -> Pair:
-        known = _read_pair(pair)
-        if known[1].__class__ is not dict:
-            if len(self) >= _MEMO_SIZE:
-                self.clear()
-            self[pair] = known
-        return known
+_pairs: dict[bytes, Pair] = {}
+"""Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte.
+Spans share the lists in it (finish reasons), as they share their resource: nobody changes what a span holds."""
 
 
 class _Frames(dict[int, bytes]):
@@ -65,7 +55,7 @@ class _Frames(dict[int, bytes]):
         return frame
 
 
-_pairs, _frames = _Pairs(), _Frames()
+_frames = _Frames()
 _heads: dict[bytes, str] = {}
 """How a KeyValue begins, up to the tag of its value, as every exporter writes it (key, then value) -> its key."""
 
@@ -87,13 +77,16 @@ def read_attributes(pairs: Sequence[bytes]) -> tuple[dict[str, AttributeValue], 
     dropped = 0
     if len(pairs) > MAX_ATTRIBUTES:
         dropped, pairs = len(pairs) - MAX_ATTRIBUTES, pairs[:MAX_ATTRIBUTES]
+    known_pair = _pairs.get
     for pair in pairs:
-        try:
-            key, value = _pairs[pair] if len(pair) <= _MEMO_LENGTH else _read_pair(pair)
-        except Invalid:
-            dropped += 1
-            continue
-        found[key] = value
+        known = known_pair(pair) if len(pair) <= _MEMO_LENGTH else None
+        if known is None:
+            try:
+                known = _read_pair(pair)
+            except Invalid:
+                dropped += 1
+                continue
+        found[known[0]] = known[1]
     return found, dropped
 
 
@@ -101,22 +94,33 @@ def _read_pair(pair: bytes) -> Pair:
     """(key, value) of one KeyValue. Raises Invalid when it is corrupt."""
     size = len(pair)
     at = pair[1] + 3 if size > 1 else 0
-    name = _heads.get(pair[:at])
-    if name is None and (name := _learn_head(pair[:at])) is None:
-        name, start, end = _split_pair(pair, 0, size)
-        return name, read_value(pair, start, end)
+    name = _heads.get(pair[:at]) or _learn_head(pair[:at])
     frame = _frames[size - at]
-    if pair.startswith(frame, at):
-        raw = pair[at + len(frame) :]
-        try:
-            return name, raw.decode()
-        except UnicodeDecodeError:
-            return name, text(raw)
-    length, start = read_varint(pair, at)
-    if start + length == size:
-        return name, read_value(pair, start, size)
-    name, start, end = _split_pair(pair, 0, size)
-    return name, read_value(pair, start, end)
+    if name is None or not pair.startswith(frame, at):
+        return _read_other(pair, name, at)
+    raw = pair[at + len(frame) :]
+    try:
+        known = name, raw.decode()
+    except UnicodeDecodeError:
+        known = name, text(raw)
+    return known if size > _MEMO_LENGTH else _remember(pair, known)
+
+
+def _read_other(pair: bytes, name: str | None, at: int) -> Pair:
+    """The same for one whose value is no text, or whose fields come in another order (`name` None)."""
+    size = len(pair)
+    length, start = read_varint(pair, at) if name is not None else (0, 0)
+    if name is None or start + length != size:
+        name, start, size = _split_pair(pair, 0, size)
+    known = name, read_value(pair, start, size)
+    return known if len(pair) > _MEMO_LENGTH or known[1].__class__ is dict else _remember(pair, known)
+
+
+def _remember(pair: bytes, known: Pair) -> Pair:
+    if len(_pairs) >= _MEMO_SIZE:
+        _pairs.clear()
+    _pairs[pair] = known
+    return known
 
 
 def _learn_head(head: bytes) -> str | None:
