@@ -35,6 +35,7 @@ class Arguments(ContractRule[Wrong, Checked]):
     """
 
     rule = "arguments"
+    of_calls_alone = True
 
     def demand(self, entry: TaskContract, where: str) -> Checked | None:
         return {

@@ -155,8 +155,12 @@ class Excess:
 def excesses(values: Values, baseline: Baseline, over: float, spread: float, min_runs: int) -> list[Excess]:
     """The metrics that are more than `over` above the median and beyond `spread` robust deviations of the logarithms."""
     found = []
+    least = math.log1p(over) - 1e-9  # a little less than what is compared below: this only passes over most of them
     for metric, value in enumerate(values):
-        if value is None or baseline.runs(metric) < min_runs:
+        if value is None or value < LEAST[metric]:
+            continue
+        center = baseline.center(metric)
+        if center is None or math.log(value) < center + least or baseline.runs(metric) < min_runs:
             continue
         median = baseline.median(metric) or 0.0
         if value > (1 + over) * median and value >= median + LEAST[metric]:

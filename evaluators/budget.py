@@ -93,16 +93,16 @@ class Budget(Evaluator[BudgetSettings, Used]):
             spending.add_time(step, run_id)
         if state.parts:
             state.parts[state.begin_ns].add(step)
-        gaps = spending.unpriced or spending.without_usage
+        near = budget.near_by_tool if step.kind == "tool" else budget.near_by_model
+        if budget.windows is None and not near(spending) and not spending.unpriced and not spending.without_usage:
+            return  # nearly always
         for limit in budget.by_tool if step.kind == "tool" else budget.by_model:
-            used: Amount = getattr(spending, limit[0])
-            if used >= limit[2] or gaps or budget.windows is not None:
-                self._look(state, budget, limit, used, step)
+            self._look(state, budget, limit, getattr(spending, limit[0]), step)
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
         concluded = self._budgets[state.scope].concluded
-        if not concluded and run.status != "completed":
-            return ()
+        if run.status != "completed" and not (concluded and run.ended_ns - run.started_ns >= concluded[0][2]):
+            return ()  # nearly always: not long enough for a budget of time
         drafts: list[Draft] = []
         for limit in concluded:
             used = run.ended_ns - run.started_ns - run.waited_ns

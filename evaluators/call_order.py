@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.demands import TaskContract
-from trailhound.evaluators.base import Draft, Part, ended
+from trailhound.evaluators.base import Draft, Part, RuleSettings, ended
 from trailhound.evaluators.contracts import ContractRule, Hits
 from trailhound.evaluators.sequence import Expected
+from trailhound.evaluators.tools import Tools
 from trailhound.model import Run, Step
 
 MAX_CALLS = 1000
@@ -25,11 +26,11 @@ class Made(Part):
     """EXACT: see `Expected.advance`; -1 before the first call."""
     due: tuple[str, ...] = ()
     """EXACT: what could have come instead of the call that had no place."""
-    stray: Hits = field(default_factory=Hits)
+    stray: Hits | None = None
     """EXACT: the first call that had no place."""
     masks: list[int] = field(default_factory=list)
     cut: bool = False
-    over: Hits = field(default_factory=Hits)
+    over: Hits | None = None
     """The calls beyond `max_calls`."""
 
 
@@ -44,6 +45,10 @@ class CallOrder(ContractRule[Made, Expected]):
     """
 
     rule = "order"
+
+    def __init__(self, settings: RuleSettings, tools: Tools) -> None:
+        super().__init__(settings, tools)
+        self.at_end_alone = all(d.mode != "EXACT" and d.max_calls is None for d in self._demands.values())
 
     def demand(self, entry: TaskContract, where: str) -> Expected | None:
         order = entry.order
@@ -61,6 +66,7 @@ class CallOrder(ContractRule[Made, Expected]):
     def take(self, track: Made, demand: Expected, mark: int, step: Step) -> None:
         track.number += 1
         if demand.max_calls is not None and track.number > demand.max_calls:
+            track.over = track.over or Hits()
             track.over.add(step)
         if demand.mode == "EXACT":
             self._follow(track, demand, mark, step)
@@ -75,6 +81,7 @@ class CallOrder(ContractRule[Made, Expected]):
         if track.places:
             track.calls.add(step)
         else:
+            track.stray = Hits()
             track.stray.add(step, step.tool.name if step.tool is not None else step.name)
             track.due = (*demand.due(before), *(("the end of the run",) if demand.done(before) else ()))
 
@@ -88,13 +95,13 @@ class CallOrder(ContractRule[Made, Expected]):
             track.cut = True
 
     def tell(self, track: Made, demand: Expected, contract: str, run: Run) -> Iterable[Draft]:
-        if track.over.calls:
+        if track.over is not None:
             actual = f"{track.number} tool calls"
             draft = _draft(contract, "max_calls", f"{actual} of {demand.max_calls} allowed", actual, track.over)
             draft.expected = f"at most {demand.max_calls} tool calls"
             draft.details = {"contract": contract, "order": demand.demand, "calls": track.number}
             yield draft
-        found = self._stray(track, contract) if track.places == 0 else None
+        found = self._stray(track, track.stray, contract) if track.stray is not None else None
         if found is None and ended(run):
             found = self._unmet(track, demand, contract)
         if found is not None:
@@ -102,10 +109,10 @@ class CallOrder(ContractRule[Made, Expected]):
             found.details = {"contract": contract, "order": demand.demand, **found.details}
             yield found
 
-    def _stray(self, track: Made, contract: str) -> Draft:
-        name, due = track.stray.said[:80], " or ".join(track.due)
-        draft = _draft(contract, "order", f"{name} was called where {due} was due", f"{name} instead", track.stray)
-        draft.details = {"tool": track.stray.said, "due": list(track.due)}
+    def _stray(self, track: Made, stray: Hits, contract: str) -> Draft:
+        name, due = stray.said[:80], " or ".join(track.due)
+        draft = _draft(contract, "order", f"{name} was called where {due} was due", f"{name} instead", stray)
+        draft.details = {"tool": stray.said, "due": list(track.due)}
         return draft
 
     def _unmet(self, track: Made, demand: Expected, contract: str) -> Draft | None:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from trailhound.demands import TaskContract
 from trailhound.evaluators.base import (
@@ -128,6 +128,10 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
     reads = ("tool",)
     concludes_early = True
     StateType = Ledger
+    at_end_alone: bool = False
+    """Whether it has nothing to say of a run that has not ended."""
+    of_calls_alone: ClassVar[bool] = False
+    """Whether it has nothing to say without a call that a demand is about."""
 
     def __init__(self, settings: RuleSettings, tools: Tools) -> None:
         super().__init__(settings, tools)
@@ -170,10 +174,12 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
         return tuple((claim, marks[claim[0]]) for claim in self.tools.contracts.claims(agent) if claim[0] in marks)
 
     def conclude(self, state: Ledger[T], run: Run) -> Iterable[Draft]:
-        if not state.tracks and not ended(run):
-            return
+        if (self.at_end_alone and not ended(run)) or (self.of_calls_alone and not state.tracks):
+            return ()
+        found: list[Draft] = []
         for claim in self.tools.contracts.of_run(run):
             demand = self._demands.get(claim[0])
             if demand is not None:
                 track = state.tracks.get(claim) or self.track()
-                yield from self.tell(track, demand, self.tools.contracts.entries[claim[0]].subject, run)
+                found += self.tell(track, demand, self.tools.contracts.entries[claim[0]].subject, run)
+        return found

@@ -38,12 +38,14 @@ class Drift(Evaluator[RuleSettings, Seen]):
 
     def conclude(self, state: Seen, run: Run) -> Iterable[Draft]:
         if run.previous is None:
-            return
+            return ()
+        found: list[Draft] = []
         for agent, (profile, portrait) in state.portraits.by_agent(run.agent).items():
             before = run.previous(agent)
-            changed = profile.new_against(before) if before is not None else ()
+            changed = profile.new_against(before) if before is not None and before != profile else ()
             if changed:
-                yield _draft(agent, changed, before, profile, portrait)
+                found.append(_draft(agent, changed, before, profile, portrait))
+        return found
 
 
 def _draft(agent: str, changed: tuple[str, ...], before: Profile, after: Profile, portrait: Portrait) -> Draft:

@@ -30,6 +30,7 @@ class ForbiddenTool(ContractRule[Ran, Forbidden]):
     """
 
     rule = "forbidden-tool"
+    of_calls_alone = True
 
     def demand(self, entry: TaskContract, where: str) -> Forbidden | None:
         return tuple(entry.must_not) or None

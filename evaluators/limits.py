@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import attrgetter, ge
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trailhound.config import Duration
 from trailhound.evaluators.base import RuleSettings
-from trailhound.evaluators.spending import METRICS, Metric
+from trailhound.evaluators.spending import METRICS, Metric, Spending
 from trailhound.evaluators.windows import WindowLength, Windows
 from trailhound.model import Scope
 
@@ -86,6 +88,8 @@ class Budgeted:
         self.by_tool = tuple(limit for limit in self.all if limit[0] == "tool_calls") + any_step
         """The limits that a tool call can come nearer to."""
         self.by_model = tuple(limit for limit in self.all if limit[0] not in ("tool_calls", "duration")) + any_step
+        self.near_by_tool, self.near_by_model = _near(self.by_tool), _near(self.by_model)
+        """Whether any of them is nearly used up."""
         self.windows: Windows | None = None
         if isinstance(limits, WindowLimits):
             self.windows = Windows(limits.window, rolling=limits.rolling)
@@ -102,3 +106,11 @@ def _limits(limits: Limits) -> tuple[Limit, ...]:
             limit = int(value * 1e9) if metric == "duration" else value
             found.append((metric, limit, math.ceil(limit * WARN_AT)))
     return tuple(found)
+
+
+def _near(limits: tuple[Limit, ...]) -> Callable[[Spending], bool]:
+    """What compares all sums with their thresholds, at the price of one loop in C."""
+    if len(limits) < 2:
+        return lambda spending: any(getattr(spending, metric) >= warn for metric, _, warn in limits)
+    sums, thresholds = attrgetter(*(limit[0] for limit in limits)), tuple(limit[2] for limit in limits)
+    return lambda spending: any(map(ge, sums(spending), thresholds))

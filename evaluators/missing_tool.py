@@ -31,6 +31,7 @@ class MissingTool(ContractRule[Called, Demanded]):
     """
 
     rule = "missing-tool"
+    at_end_alone = True
     concludes_early = False
 
     def demand(self, entry: TaskContract, where: str) -> Demanded | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from trailhound.evaluators.base import MAX_EVIDENCE, Part, Ref, executed, ref
-from trailhound.model import Step
+from trailhound.evaluators.base import MAX_EVIDENCE, Part, Ref, executed
+from trailhound.model import Step, Usage
 
 Metric = Literal[
     "turns", "tool_calls", "tokens", "fresh_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration"
@@ -54,26 +54,29 @@ class Spending(Part):
         if step.kind == "tool":
             if executed(step):
                 self.tool_calls += 1
-                if len(self.tools) < (self.room or MAX_EVIDENCE):
-                    self.tools.append((step.trace_id, step.span_id))
-        elif step.usage is not None or step.kind in MODEL_KINDS:
-            self._add_model(step)
+                self._note(self.tools, step)
+        elif step.usage is not None:
+            self._add_usage(step, step.usage)
+        elif step.kind in MODEL_KINDS:
+            self._add_model(step, known=False)
 
-    def _add_model(self, step: Step) -> None:
+    def _add_usage(self, step: Step, usage: Usage) -> None:
+        given, written, cached = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0
+        both = (given or 0) + (written or 0)
+        self.tokens += both
+        self.fresh_tokens += both - cached
+        self.cached_tokens += cached
+        if usage.reasoning_tokens:
+            self.reasoning_tokens += usage.reasoning_tokens
+        self.rollups += step.container
+        self._add_model(step, known=given is not None and written is not None)
+
+    def _add_model(self, step: Step, *, known: bool) -> None:
+        """`known`: whether it says how many tokens it used."""
+        self._note(self.models, step)
         answered = step.status == "ok" and step.kind in MODEL_KINDS
-        self.turns += answered and step.kind == "llm"
-        if len(self.models) < (self.room or MAX_EVIDENCE):
-            self.models.append((step.trace_id, step.span_id))
-        usage = step.usage
-        known = usage is not None and usage.input_tokens is not None and usage.output_tokens is not None
-        if usage is not None:
-            both = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-            cached = usage.cache_read_tokens or 0
-            self.tokens += both
-            self.fresh_tokens += both - cached
-            self.cached_tokens += cached
-            self.reasoning_tokens += usage.reasoning_tokens or 0
-            self.rollups += step.container
+        if answered and step.kind == "llm":
+            self.turns += 1
         if step.cost_usd is not None:
             self.cost_usd += step.cost_usd
         elif answered:
@@ -107,7 +110,7 @@ class Spending(Part):
 
     def _note(self, calls: list[Ref], step: Step) -> None:
         if len(calls) < (self.room or MAX_EVIDENCE):
-            calls.append(ref(step))
+            calls.append((step.trace_id, step.span_id))
 
 
 def part_of(parts: int) -> Spending:

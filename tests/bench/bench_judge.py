@@ -1,6 +1,8 @@
-"""CPU microseconds a step for judging with every rule on: short and long runs, in order, late, looping.
+"""CPU microseconds a span for judging: all evaluators together and each alone on runs of 16 spans, then other shapes.
 
-Run: `python tests/bench/bench_judge.py`. CPU time of this process, the best of the rounds; one `settle` a step, as live.
+Run: `python tests/bench/bench_judge.py [--short]`. CPU time of this process. On the load of PERFORMANCE (16 spans a run,
+512 a request) all sets of rules take turns and medians are printed; `host` is what judging costs without any rule. Then,
+with every rule on and one `settle` a step, the best of the rounds: short and long runs, in order, late, looping.
 """
 
 from __future__ import annotations
@@ -8,18 +10,30 @@ from __future__ import annotations
 import gc
 import json
 import random
+import statistics
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from trailhound import garbage
 from trailhound.canonical import digest
+from trailhound.collector.watch import Watch
 from trailhound.config import Config
+from trailhound.evaluators.baseline import Baseline, Typical
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
+from trailhound.evaluators.profile import profiles_of
 from trailhound.evaluators.registry import evaluator_types
-from trailhound.model import Run, Step
+from trailhound.model import Record, Run, Step
 from trailhound.testing import llm_step, run_header, tool_step
+from trailhound.testing_load import START_NS, LoadMaker
 
 ROUNDS = 3
+LOAD_BODIES, LOAD_ROUNDS, SPANS = 4, 25, 16
+NORMAL = Baseline((), [Typical(2.1, 0.1, 50), Typical(10.0, 0.1, 50), None, Typical(3.0, 0.1, 50), None])
+"""Runs of the load are as runs normally are."""
 CONFIG = Config.model_validate(
     {
         "tools": [{"match": ["issue_refund", "delete_*"], "risk": "high"}, {"match": "get_job_status", "poll": True}],
@@ -88,33 +102,110 @@ def judged(make: Make, length: int, scopes: int, rules: RuleSet = RULES) -> floa
     return took / 1000 / length / scopes
 
 
-def evaluators() -> dict[str, float]:
-    """What all evaluators cost together, and each alone, beyond a judge without any; on varied runs of 100 steps."""
+# ---------------------------------------------------------------- the load of PERFORMANCE: runs of 16 spans
 
-    def cost(*rules: str) -> float:
-        given = {
-            rule: CONFIG.rules.get(rule, {}) if rule in rules else {"enabled": False} for rule in evaluator_types()
+LIMITS = {"turns": 10**6, "tool_calls": 10**6, "tokens": 10**9, "fresh_tokens": 10**9, "cost_usd": 10**6, "duration": "9y"}  # fmt: skip
+EVERYTHING: dict[str, Any] = {
+    "tools": [{"match": ["issue_refund", "delete_*"], "risk": "high"}, {"match": "get_job_status", "poll": True}],
+    "rules": {"budget": {"run": LIMITS}},
+    "contracts": [
+        {
+            "agent": "agent-*",
+            "must": ["*"],
+            "must_not": ["drop_table"],
+            "order": {"mode": "IN_ORDER", "tools": [{"any_of": ["*"]}]},
+            "arguments": {"get_order": {"id": {"between": [0, 10**7]}}},
         }
-        chosen = RuleSet(CONFIG.model_copy(update={"rules": given}))
-        return min(judged(varied, 100, 100, chosen) for _ in range(ROUNDS))
+    ],
+}
+"""Every rule has something to judge by, and none has anything to say."""
 
-    host = cost()
-    found = {"host": host, "all evaluators": cost(*evaluator_types()) - host}
-    return found | {rule: cost(rule) - host for rule in evaluator_types()}
+
+def recorded(bodies: int) -> list[tuple[list[Step], Run]]:
+    """The steps that rules see of each run of the load, and its header, as the assembler makes them."""
+    runs = []
+    for seed in range(bodies):
+        watch = Watch(Config.model_validate({"rules": {rule: {"enabled": False} for rule in evaluator_types()}}))
+        watch.feed(Record("traces", "default", LoadMaker(seed).body(), START_NS))
+        watch.changes()
+        runs += [(run.judged(), run.run) for run in watch.runs.values()]
+    for steps, header in runs:
+        own = profiles_of(steps, header.agent)
+        header.previous, header.baseline = own.get, NORMAL
+    return runs
+
+
+def judge_load(runs: list[tuple[list[Step], Run]], rules: RuleSet, *, one_by_one: bool) -> None:
+    """Each run as its request brings it, then its end; `one_by_one`: as if each span came alone."""
+    for steps, header in runs:
+        judge = ScopeJudge(rules, "trajectory", header.trajectory_id, "default")
+        header.status = "open"
+        for step in steps:
+            judge.put(step)
+            if one_by_one:
+                judge.settle(header)
+        judge.settle(header)
+        header.status = "completed"
+        judge.close(header)
+
+
+def only(*rules: str) -> RuleSet:
+    """Everything that is configured, for these rules alone."""
+    given = {rule: EVERYTHING["rules"].get(rule, {}) if rule in rules else {"enabled": False} for rule in evaluator_types()}  # fmt: skip
+    return RuleSet(Config.model_validate(EVERYTHING | {"rules": given}))
+
+
+def load_costs(sets: dict[str, RuleSet], *, one_by_one: bool) -> dict[str, float]:
+    """Median CPU us a span of each set of rules beyond the first, which has none, all taking turns."""
+    runs = recorded(LOAD_BODIES)
+    gc.collect()
+    gc.freeze()
+    taken: dict[str, list[float]] = {name: [] for name in sets}
+    for _ in range(LOAD_ROUNDS):
+        for name, rules in sets.items():
+            begin = time.process_time_ns()
+            judge_load(runs, rules, one_by_one=one_by_one)
+            taken[name].append((time.process_time_ns() - begin) / 1000 / len(runs) / SPANS)
+    gc.unfreeze()
+    host, *_ = medians = [statistics.median(each) for each in taken.values()]
+    return {name: round(cost - (host if number else 0), 2) for number, (name, cost) in enumerate(zip(sets, medians, strict=True))}  # fmt: skip
+
+
+def evaluators() -> dict[str, float]:
+    """What all evaluators cost together on the load, as configured by default and with everything, and each alone."""
+    sets = {"host": only(), "all evaluators, default": RuleSet(Config()), "all evaluators, everything": RuleSet(Config.model_validate(EVERYTHING))}  # fmt: skip
+    found = load_costs(sets | {rule: only(rule) for rule in evaluator_types()}, one_by_one=False)
+    alone = load_costs(sets, one_by_one=True)
+    return found | {f"{name}, spans one by one": cost for name, cost in alone.items()}
+
+
+def protobuf() -> float:
+    """CPU us a span to parse the load's bodies by protobuf alone, to compare machines by (PERFORMANCE: 0.85 to 1.1)."""
+    bodies = [LoadMaker(seed).body() for seed in range(LOAD_BODIES)]
+    taken = []
+    for _ in range(LOAD_ROUNDS):
+        begin = time.process_time_ns()
+        for body in bodies:
+            ExportTraceServiceRequest.FromString(body)
+        taken.append((time.process_time_ns() - begin) / 1000 / len(bodies) / 512)
+    return statistics.median(taken)
 
 
 def main() -> None:
+    garbage.seldom()
     makers: dict[str, Make] = {"varied": varied, "shuffled": shuffled, "looping": looping}
-    found: dict[str, float] = {}
+    found: dict[str, float] = {"protobuf alone": round(protobuf(), 2)} | evaluators()
+    for name, cost in found.items():
+        print(f"{name:45} {cost:7.2f} us a span", file=sys.stderr)
+    if "--short" in sys.argv:
+        print(json.dumps(found))
+        return
     for name, make in makers.items():
         for length, scopes in ((16, 1000), (100, 200), (100_000, 1)):
             found[f"{name} {length}"] = round(min(judged(make, length, scopes) for _ in range(ROUNDS)), 2)
             print(f"{name:9} {length:7} steps: {found[f'{name} {length}']:7.2f} us a step", file=sys.stderr)
     for name in makers:
         found[f"{name} growth"] = round(found[f"{name} 100000"] / found[f"{name} 100"], 2)
-    for name, cost in evaluators().items():
-        found[name] = round(cost, 2)
-        print(f"{name:22} {found[name]:7.2f} us a step", file=sys.stderr)
     print(json.dumps(found))
 
 
