@@ -97,7 +97,9 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
         mark = self.tools.mark(call) if call is not None and step.status in EXECUTED else None
         if mark is None:
             return
-        lane = lane_of(state.lanes, step.scope_id, Lane)
+        lane = state.lanes.get(step.scope_id)
+        if lane is None or len(state.lanes) > 1:
+            lane = lane_of(state.lanes, step.scope_id, Lane)
         if mark not in lane.marks[-MAX_PERIOD:]:  # nearly always
             if lane.matching:
                 lane.matches, lane.matching = [0] * (MAX_PERIOD + 1), False

@@ -82,7 +82,10 @@ class Loop(Evaluator[LoopSettings, Loops]):
         mark = self.tools.mark(step.tool) if step.status in EXECUTED else None
         if mark is None:
             return
-        lane = lane_of(state.lanes, step.scope_id if state.scope == "trajectory" else step.agent or "", Lane)
+        whose = step.scope_id if state.scope == "trajectory" else step.agent or ""
+        lane = state.lanes.get(whose)
+        if lane is None or len(state.lanes) > 1:
+            lane = lane_of(state.lanes, whose, Lane)
         if len(lane.window) >= WINDOW:
             lane.make_room()
         if mark in lane.by_mark:

@@ -98,6 +98,9 @@ class Portraits(Part):
 
     def by_agent(self, unnamed: str | None) -> dict[str, tuple[Profile, Portrait]]:
         """Each agent's profile and the first of its portraits; `unnamed` is whose calls without a name are."""
+        if len(self.of) == 1:  # nearly always
+            (portrait,) = self.of.values()
+            return {portrait.first.agent or unnamed or "": (portrait.profile, portrait)}
         found: dict[str, tuple[Profile, Portrait]] = {}
         for portrait in self.of.values():
             name = portrait.first.agent or unnamed or ""

@@ -70,9 +70,6 @@ def _result(call: ToolCall | None) -> object:
 
 def lane_of(lanes: dict[str, Lane], key: str, make: type[Lane]) -> Lane:
     """The lane of one agent, made when it is new; the dictionary is in order of last use and bounded."""
-    lane = lanes.get(key)
-    if lane is not None and len(lanes) == 1:
-        return lane
     lane = lanes.pop(key, None)
     lane = lanes[key] = make() if lane is None else lane
     if len(lanes) > MAX_LANES:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, executed, ref
+from trailhound.evaluators.base import EXECUTED, Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ended, ref
 from trailhound.evaluators.failure_rate import FailureRate, Rate
 from trailhound.evaluators.tools import Tools
 from trailhound.evaluators.windows import WindowLength, Windows
-from trailhound.model import FindingState, Run, Scope, Step, ToolCall
+from trailhound.model import FindingState, Run, Scope, Step
 
 MAX_TOOLS = 256
 """Tools of one run whose calls are counted apart; names come from models."""
@@ -89,15 +89,16 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
         return Errors(rate=Rate() if scope == "agent" else None)
 
     def step(self, state: Errors, step: Step, run_id: str) -> None:
-        if step.tool is None or not executed(step):
+        call = step.tool
+        if call is None or step.status not in EXECUTED:
             return
+        failure = None if step.status == "ok" and not self.tools.failed(call) else _failure(step)
         if state.rate is not None:
-            self._rate.take(state, state.rate, step, failed=self._failure(step, step.tool) is not None)
+            self._rate.take(state, state.rate, step, failed=failure is not None)
             return
         state.calls += 1
-        name = step.tool.name
+        name = call.name
         state.tools[name] = state.tools.get(name, 0) + 1
-        failure = self._failure(step, step.tool)
         if failure is not None or name in state.tallies:
             self._take(state, name, failure, step)
         if state.waiting:
@@ -123,16 +124,18 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
             return ()
         return [replace(d, state="firing") for d in state.findings.values() if d.state == "pending"]
 
-    def _failure(self, step: Step, call: ToolCall) -> str | None:
-        if step.status == "error":
-            return (step.error.type or step.error.message or "error")[:200] if step.error is not None else "error"
-        return "the result says so" if self.tools.failed(call) else None
-
     def _lose_patience(self, state: Errors, step: Step) -> None:
         """Let the failure fire whose last chance this call was."""
         name = state.waiting.pop(state.calls - self.settings.patience, None)
         if name is not None:
             state.report(_draft(name, state.tools[name], state.tallies[name], "firing", step), step)
+
+
+def _failure(step: Step) -> str:
+    """What is known of the failure of a call that failed."""
+    if step.status != "error":
+        return "the result says so"
+    return (step.error.type or step.error.message or "error")[:200] if step.error is not None else "error"
 
 
 def _after(before: Tally, number: int, step: Step, failure: str | None) -> Tally:
