@@ -7,20 +7,19 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from trailhound.demands import TaskContract
 from trailhound.evaluators.base import (
+    EXECUTED,
+    MAX_EVIDENCE,
     Draft,
     Evaluator,
     Part,
     Ref,
     RuleSettings,
     State,
-    add_evidence,
     ended,
-    executed,
-    ref,
 )
 from trailhound.model import Run, Step
 
@@ -31,7 +30,9 @@ CACHED_NAMES = 4096
 """Names come from models: look-ups are cached for so many of them."""
 
 Claim = tuple[int, bool]
-"""(number of the contract, whether it also covers the calls of agents that no contract names)."""
+"""(number of the contract, whether it also covers the calls of agents that no contract names): a reading of it."""
+Whose = Literal["own", "other", "any"]
+"""A call of the agent that a contract names, of an agent that none names, or under the contract of a task."""
 
 
 class Contracts:
@@ -49,13 +50,15 @@ class Contracts:
         self.of_agent = functools.lru_cache(CACHED_NAMES)(self._of_agent)
         self.applying = functools.lru_cache(CACHED_NAMES)(self._applying)
 
-    def claims(self, agent: str | None) -> tuple[Claim, ...]:
-        """Under which readings of the contracts a call of this agent counts, before it is known whose run it is."""
-        tasks = tuple((i, True) for i, entry in enumerate(self.entries) if entry.task is not None)
+    def claims(self, agent: str | None) -> tuple[tuple[int, Whose], ...]:
+        """Under which contracts a call of this agent counts, before it is known whose run it is, and as whose call."""
         own = self.of_agent(agent) if agent is not None else None
-        if own is not None:
-            return ((own, False), (own, True), *tasks)
-        return tuple((i, True) for i in range(len(self.entries)))
+        others = (
+            (i, "any" if e.task is not None else "other")
+            for i, e in enumerate(self.entries)
+            if own is None or e.task is not None
+        )
+        return (*(((own, "own"),) if own is not None else ()), *others)
 
     def of_run(self, run: Run) -> tuple[Claim, ...]:
         """The readings that hold for a run, now that its header is known."""
@@ -85,7 +88,7 @@ class Hits(Part):
     """Calls that one demand is about."""
 
     calls: int = 0
-    evidence: tuple[Ref, ...] = ()
+    _made: list[Ref] = field(default_factory=list)
     first_ns: int = 0
     last_ns: int = 0
     about: Step | None = None
@@ -99,7 +102,13 @@ class Hits(Part):
             self.about, self.first_ns, self.said = step, now, said
         self.calls += 1
         self.last_ns = max(self.last_ns, now)
-        self.evidence = add_evidence(self.evidence, ref(step))
+        if len(self._made) < MAX_EVIDENCE:
+            self._made.append((step.trace_id, step.span_id))
+
+    @property
+    def evidence(self) -> tuple[Ref, ...]:
+        """Each call once: those read out of a model's messages share its span."""
+        return tuple(dict.fromkeys(self._made))
 
     def times(self, draft: Draft) -> Draft:
         """`draft` with the times of these calls."""
@@ -161,17 +170,28 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
         """What of the demand is not met; `contract` says whose it is."""
 
     def step(self, state: Ledger[T], step: Step, run_id: str) -> None:
-        if step.tool is None or not executed(step):
+        call = step.tool
+        if call is None or step.status not in EXECUTED:
             return
-        for claim, mark in self._claims(step.tool.name, step.agent):
-            track = state.tracks.get(claim)
-            if track is None:
-                track = state.tracks[claim] = self.track()
-            self.take(track, self._demands[claim[0]], mark, step)
+        for number, whose, mark in self._claims(call.name, step.agent):
+            self._enter(state.tracks, number, whose, mark, step)
 
-    def _find_claims(self, name: str, agent: str | None) -> tuple[tuple[Claim, Any], ...]:
+    def _enter(self, tracks: dict[Claim, T], number: int, whose: Whose, mark: Any, step: Step) -> None:
+        """Until another agent's call comes under a contract both readings of it have seen the same, in one track."""
+        demand, widely = self._demands[number], (number, True)
+        track = tracks.get(widely)
+        if track is None:
+            track = tracks[widely] = self.track()
+        narrow = tracks.get((number, False))
+        if whose == "other" and narrow is None:
+            tracks[number, False] = track.copy()
+        elif whose == "own" and narrow is not None:
+            self.take(narrow, demand, mark, step)
+        self.take(track, demand, mark, step)
+
+    def _find_claims(self, name: str, agent: str | None) -> tuple[tuple[int, Whose, Any], ...]:
         marks = {i: mark for i, demand in self._demands.items() if (mark := self.mark(demand, name)) is not None}
-        return tuple((claim, marks[claim[0]]) for claim in self.tools.contracts.claims(agent) if claim[0] in marks)
+        return tuple((i, whose, marks[i]) for i, whose in self.tools.contracts.claims(agent) if i in marks)
 
     def conclude(self, state: Ledger[T], run: Run) -> Iterable[Draft]:
         if (self.at_end_alone and not ended(run)) or (self.of_calls_alone and not state.tracks):
@@ -180,6 +200,6 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
         for claim in self.tools.contracts.of_run(run):
             demand = self._demands.get(claim[0])
             if demand is not None:
-                track = state.tracks.get(claim) or self.track()
+                track = state.tracks.get(claim) or state.tracks.get((claim[0], True)) or self.track()
                 found += self.tell(track, demand, self.tools.contracts.entries[claim[0]].subject, run)
         return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.demands import TaskContract
-from trailhound.evaluators.base import Draft, Part, Ref, ended, ref
+from trailhound.evaluators.base import Draft, Part, ended, ref
 from trailhound.evaluators.contracts import ContractRule
 from trailhound.evaluators.tools import is_named
 from trailhound.model import Run, Step
@@ -19,7 +19,6 @@ class Called(Part):
     names: set[str] = field(default_factory=set)
     """Those of the contract that were called."""
     last: Step | None = None
-    evidence: tuple[Ref, ...] = ()
 
 
 class MissingTool(ContractRule[Called, Demanded]):
@@ -44,8 +43,9 @@ class MissingTool(ContractRule[Called, Demanded]):
         return Called()
 
     def take(self, track: Called, demand: Demanded, mark: frozenset[str], step: Step) -> None:
-        track.names |= mark
-        track.last, track.evidence = step, (ref(step),)
+        if not track.names >= mark:
+            track.names |= mark
+        track.last = step
 
     def tell(self, track: Called, demand: Demanded, contract: str, run: Run) -> Iterable[Draft]:
         if not ended(run):
@@ -59,7 +59,7 @@ class MissingTool(ContractRule[Called, Demanded]):
                 summary=f"{name} was never called, which the contract of {contract} demands",
                 expected=f"a call of {name}",
                 actual=f"the run is {run.status} without one",
-                evidence=track.evidence,
+                evidence=(ref(track.last),) if track.last is not None else (),
                 about=track.last,
                 details={"tool": name, "contract": contract},
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from trailhound.evaluators.base import MAX_EVIDENCE, Part, Ref, executed
+from trailhound.evaluators.base import EXECUTED, MAX_EVIDENCE, Part, Ref
 from trailhound.model import Step, Usage
 
 Metric = Literal[
@@ -17,6 +17,7 @@ METRICS: tuple[Metric, ...] = (
     "turns", "tool_calls", "tokens", "fresh_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration"
 )  # fmt: skip
 SUMS = METRICS[:-1]
+_UNKNOWN = Usage()
 MODEL_KINDS = ("llm", "embedding")
 MAX_RUNS = 256
 """Runs of a session or agent whose duration is followed at once; of earlier ones the sum is kept."""
@@ -52,37 +53,32 @@ class Spending(Part):
         if not self.first_ns:
             self.first_ns = step.start_ns
         if step.kind == "tool":
-            if executed(step):
+            if step.status in EXECUTED:
                 self.tool_calls += 1
-                self._note(self.tools, step)
-        elif step.usage is not None:
-            self._add_usage(step, step.usage)
-        elif step.kind in MODEL_KINDS:
-            self._add_model(step, known=False)
+                if len(self.tools) < (self.room or MAX_EVIDENCE):
+                    self.tools.append((step.trace_id, step.span_id))
+        elif step.usage is not None or step.kind in MODEL_KINDS:
+            self._add_model(step, step.usage or _UNKNOWN)
 
-    def _add_usage(self, step: Step, usage: Usage) -> None:
+    def _add_model(self, step: Step, usage: Usage) -> None:
+        if len(self.models) < (self.room or MAX_EVIDENCE):
+            self.models.append((step.trace_id, step.span_id))
         given, written, cached = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0
         both = (given or 0) + (written or 0)
         self.tokens += both
         self.fresh_tokens += both - cached
         self.cached_tokens += cached
-        if usage.reasoning_tokens:
-            self.reasoning_tokens += usage.reasoning_tokens
-        self.rollups += step.container
-        self._add_model(step, known=given is not None and written is not None)
-
-    def _add_model(self, step: Step, *, known: bool) -> None:
-        """`known`: whether it says how many tokens it used."""
-        self._note(self.models, step)
-        answered = step.status == "ok" and step.kind in MODEL_KINDS
-        if answered and step.kind == "llm":
-            self.turns += 1
+        self.reasoning_tokens += usage.reasoning_tokens or 0
         if step.cost_usd is not None:
             self.cost_usd += step.cost_usd
-        elif answered:
-            self._note(self.unpriced, step)
-        if answered and not known:
-            self._note(self.without_usage, step)
+        if step.container and usage is not _UNKNOWN:
+            self.rollups += 1
+        if step.status == "ok" and step.kind in MODEL_KINDS:
+            self.turns += step.kind == "llm"
+            if step.cost_usd is None:
+                self._note(self.unpriced, step)
+            if given is None or written is None:
+                self._note(self.without_usage, step)
 
     def add_time(self, step: Step, run_id: str) -> None:
         """Let the run's duration grow by what this step adds; only where durations are limited."""

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trailhound.config import Config
-from trailhound.evaluators import base, spending
+from trailhound.evaluators import base, contracts, spending
 from trailhound.evaluators.base import Evaluator, State
 from trailhound.evaluators.baseline import Baseline, Typical
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
@@ -231,6 +231,7 @@ def long_history(count: int) -> list[Step]:
 def test_memory_does_not_grow_with_the_steps(rule: Evaluator[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "MAX_EVIDENCE", 20)
     monkeypatch.setattr(spending, "MAX_EVIDENCE", 20)
+    monkeypatch.setattr(contracts, "MAX_EVIDENCE", 20)
     steps = long_history(9000)
     for scope in scopes_of(rule):
         state, sizes = rule.begin(scope), []
@@ -275,6 +276,7 @@ def test_the_work_for_a_step_does_not_grow(rule: Evaluator[Any, Any], monkeypatc
     """Counted in calls of functions, Python's and C's, which no other load on the machine changes."""
     monkeypatch.setattr(base, "MAX_EVIDENCE", 20)
     monkeypatch.setattr(spending, "MAX_EVIDENCE", 20)
+    monkeypatch.setattr(contracts, "MAX_EVIDENCE", 20)
     steps = long_history(4000)
     for scope in scopes_of(rule):
         state, done, works = rule.begin(scope), 0, []
