@@ -10,7 +10,7 @@ from pydantic import Field
 from trailhound.canonical import stable_id
 from trailhound.evaluators.base import EXECUTED, Draft, Evaluator, Part, Ref, RuleSettings, State, add_evidence, ref
 from trailhound.evaluators.likeness import Shape, alike
-from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW, Repetition, lane_of, next_anchor
+from trailhound.evaluators.repetition import MAX_PERIOD, WINDOW, Early, Repetition, lane_of, next_anchor
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Step
 
@@ -68,7 +68,7 @@ class Lane(Part):
 
 @dataclass(slots=True)
 class Cycles(State):
-    lanes: dict[str, Lane] = field(default_factory=dict)
+    lanes: dict[str, Early | Lane] = field(default_factory=dict)
 
 
 class Cycle(Evaluator[CycleSettings, Cycles]):
@@ -94,12 +94,22 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
 
     def step(self, state: Cycles, step: Step, run_id: str) -> None:
         call = step.tool
-        mark = self.tools.mark(call) if call is not None and step.status in EXECUTED else None
+        if call is None or step.status not in EXECUTED:
+            return
+        lane, most = state.lanes.get(step.scope_id), self.settings.max_repeats
+        if lane is None or len(state.lanes) > 1:
+            lane = lane_of(state.lanes, step.scope_id)
+        if isinstance(lane, Lane):
+            self._take(state, lane, step)
+        elif lane.add(call.name, step, run_id, most, 2 * most + 2):
+            later = state.lanes[step.scope_id] = Lane()
+            for each, _ in lane.calls:
+                self._take(state, later, each)
+
+    def _take(self, state: Cycles, lane: Lane, step: Step) -> None:
+        mark = None if step.tool is None else self.tools.mark(step.tool)
         if mark is None:
             return
-        lane = state.lanes.get(step.scope_id)
-        if lane is None or len(state.lanes) > 1:
-            lane = lane_of(state.lanes, step.scope_id, Lane)
         if mark not in lane.marks[-MAX_PERIOD:]:  # nearly always
             if lane.matching:
                 lane.matches, lane.matching = [0] * (MAX_PERIOD + 1), False

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from trailhound.evaluators.answers import Answer, Answers
 from trailhound.evaluators.base import EXECUTED, Draft, Evaluator, RuleSettings, State, add_evidence, ended, ref
-from trailhound.evaluators.repetition import WINDOW, Repetition, lane_of, next_anchor
+from trailhound.evaluators.repetition import WINDOW, Early, Repetition, lane_of, next_anchor
 from trailhound.evaluators.streaks import Lane, Streak, begun
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Run, Scope, Step
@@ -27,7 +27,7 @@ class LoopSettings(RuleSettings):
 @dataclass(slots=True)
 class Loops(State):
     scope: Scope = "trajectory"
-    lanes: dict[str, Lane] = field(default_factory=dict)
+    lanes: dict[str, Early | Lane] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     """The last answer of each agent."""
 
@@ -79,13 +79,23 @@ class Loop(Evaluator[LoopSettings, Loops]):
             return
         if state.answers:
             state.answers.pop(step.scope_id, None)  # it goes on working
-        mark = self.tools.mark(step.tool) if step.status in EXECUTED else None
-        if mark is None:
+        if step.status not in EXECUTED:
             return
         whose = step.scope_id if state.scope == "trajectory" else step.agent or ""
         lane = state.lanes.get(whose)
         if lane is None or len(state.lanes) > 1:
-            lane = lane_of(state.lanes, whose, Lane)
+            lane = lane_of(state.lanes, whose)
+        if isinstance(lane, Lane):
+            self._take(state, lane, step, run_id)
+        elif lane.add(step.tool.name, step, run_id, self.settings.max_repeats, 0):
+            later = state.lanes[whose] = Lane()
+            for call, its_run in lane.calls:
+                self._take(state, later, call, its_run)
+
+    def _take(self, state: Loops, lane: Lane, step: Step, run_id: str) -> None:
+        mark = None if step.tool is None else self.tools.mark(step.tool)
+        if mark is None:
+            return
         if len(lane.window) >= WINDOW:
             lane.make_room()
         if mark in lane.by_mark:

@@ -64,6 +64,8 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
     StateType = Given
 
     def step(self, state: Given, step: Step, run_id: str) -> None:
+        if step.hands_to is None and step.tool is not None and _named_by(step.tool.name) is None:
+            return  # nearly always
         taker = _taker(step)
         if taker is None or step.status not in ("ok", "open"):
             return
@@ -105,14 +107,12 @@ def _draft(key: str, given: HandOver, run: Run) -> Draft:
 
 def _taker(step: Step) -> str | None:
     """The name of the agent that a step hands over to; "" when it does not say, None when it hands nothing over."""
-    if step.kind == "tool" and step.hands_to is None:  # nearly always
-        return None if step.tool is None or _named_by(step.tool.name) is None else _by_tool(step.tool)
     if step.hands_to is not None:
         taken = step.kind == "tool" and step.tool is not None and step.tool.result is not None
         return None if taken else _name(step.hands_to)  # a spawn that returned was carried out
     if step.kind == "handoff":
         return ""
-    return None
+    return _by_tool(step.tool) if step.tool is not None else None
 
 
 @functools.lru_cache(4096)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from trailhound.evaluators.base import Part
@@ -25,6 +26,26 @@ _MAY_PASS = re.compile(
 """What services say when the same request may succeed a moment later."""
 _MAX_ERROR = 500
 """Characters of an error that are looked at."""
+
+
+@dataclass(slots=True)
+class Early(Part):
+    """The first calls of an agent, which are looked at once one of its tools was called often enough to be repeated."""
+
+    calls: list[tuple[Step, str]] = field(default_factory=list)
+    """(call, its run)"""
+    names: dict[str, int] = field(default_factory=dict)
+    often: bool = False
+    """Whether a tool was called more often than may be repeated."""
+
+    def add(self, name: str, step: Step, run_id: str, most: int, least: int) -> bool:
+        """Whether they must be looked at now: a tool came more than `most` times, among at least `least` calls."""
+        self.calls.append((step, run_id))
+        count = self.names[name] = self.names.get(name, 0) + 1
+        if count > most:
+            self.often = True
+        return (self.often and len(self.calls) >= least) or len(self.calls) >= WINDOW
+
 
 Lane = TypeVar("Lane", bound=Part)
 
@@ -68,10 +89,10 @@ def _result(call: ToolCall | None) -> object:
     return None if call is None else call.result
 
 
-def lane_of(lanes: dict[str, Lane], key: str, make: type[Lane]) -> Lane:
-    """The lane of one agent, made when it is new; the dictionary is in order of last use and bounded."""
+def lane_of(lanes: dict[str, Early | Lane], key: str) -> Early | Lane:
+    """What is known of the calls of one agent; the dictionary is in order of last use and bounded."""
     lane = lanes.pop(key, None)
-    lane = lanes[key] = make() if lane is None else lane
+    lane = lanes[key] = Early() if lane is None else lane
     if len(lanes) > MAX_LANES:
         del lanes[next(iter(lanes))]
     return lane

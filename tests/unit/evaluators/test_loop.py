@@ -298,6 +298,7 @@ class TestSession:
 def test_memory_is_bounded_by_the_window_and_the_agents() -> None:
     from trailhound.evaluators.loop import Loop, Loops, LoopSettings
     from trailhound.evaluators.repetition import MAX_LANES, WINDOW
+    from trailhound.evaluators.streaks import Lane
     from trailhound.evaluators.tools import Tools
 
     rule, state = Loop(LoopSettings(enabled=True), Tools([])), Loops()
@@ -307,4 +308,5 @@ def test_memory_is_bounded_by_the_window_and_the_agents() -> None:
         rule.step(state, tool_step(i, "t", {"n": i}, "r"), "run")
     assert len(state.lanes) == MAX_LANES
     lane = state.lanes["agent"]
+    assert isinstance(lane, Lane)
     assert len(lane.window) == len(lane.streaks) + len(lane.once) == len(lane.by_mark) == WINDOW
