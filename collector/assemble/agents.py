@@ -29,7 +29,7 @@ class Agents:
         """Whether several traces make up the run: what has no parent there shares the scope `""`, the run's own agent's."""
         self._members: dict[str, list[Step]] = {}
         """By scope: the steps that are in it."""
-        self.nameless: set[str] = set()
+        self.nameless: dict[str, None] = {}
         """Steps that do not name their agent themselves."""
 
     def enter(self, lineage: Lineage, steps: Iterable[Step]) -> Placed:
@@ -38,7 +38,7 @@ class Agents:
         parent, scope, agent = None, "", None
         for step in steps:
             if step.agent is None:
-                nameless.add(step.span_id)
+                nameless[step.span_id] = None
             if step.span_id in members:
                 self._gather(lineage, step, placed)
             if parent is None or step.parent_span_id != parent:  # siblings, which mostly come together, share a scope
@@ -66,7 +66,9 @@ class Agents:
 
     def swap(self, lineage: Lineage, old: Step, new: Step) -> Placed:
         """Put a later report of a span, which has its place in the trace already, in the place of the earlier one."""
-        (self.nameless.add if new.agent is None else self.nameless.discard)(new.span_id)
+        self.nameless.pop(new.span_id, None)
+        if new.agent is None:
+            self.nameless[new.span_id] = None
         new.scope_id = old.scope_id
         members = self._members.get(old.scope_id, [])
         members[:] = [new if s is old else s for s in members]

@@ -53,7 +53,7 @@ class Calls:
         """Steps beside the calls of tools whose content the sender cut."""
         self.synthetic: dict[str, Step] = {}
         self._known: dict[str, Known] = {}
-        self._new: set[str] = set()
+        self._new: list[str] = []
         """Ids of calls that something new was said of since the last `settle`."""
         self._all = False
         """Whether every request must be looked at again."""
@@ -105,7 +105,7 @@ class Calls:
             elif step.speaks_for_parent:
                 self._hear_child(step, lineage, host)
             elif step.container and self._failed.add(step):
-                self._new.update(call_id for call_id in self.synthetic if self._known[call_id].given is None)
+                self._new.extend(call_id for call_id in self.synthetic if self._known[call_id].given is None)
             if kind == "llm" and (step.tool_requests or step.tool_responses):
                 self._add_messages(step)
             if step.truncated and kind != "tool":
@@ -122,13 +122,13 @@ class Calls:
         self.cut += 1
         if step.kind == "llm":
             self._unread.add(step)
-            self._new.update(call_id for call_id, made in self.synthetic.items() if made.status == "open")
+            self._new.extend(call_id for call_id, made in self.synthetic.items() if made.status == "open")
 
     def settle(self, host: Host) -> None:
         """Bring the spans of calls and the synthetic calls up to date with what came."""
         if not self._new and not self._all:
             return
-        new, self._new = sorted(self._new), set()
+        new, self._new = sorted(set(self._new)), []
         for call_id in new:
             self._complete(self._known[call_id], host)
         if not self._recorded or self._hand_overs or self._allowed or self.synthetic:
@@ -142,7 +142,7 @@ class Calls:
         known = self._known.get(old.tool.call_id) if old.tool is not None and old.tool.call_id is not None else None
         if known is not None and old.tool is not None and old.tool.call_id is not None:
             known.spans = tuple(s for s in known.spans if s is not old)
-            self._new.add(old.tool.call_id)
+            self._new.append(old.tool.call_id)
         self._facts.restore(old)
         self._facts.drop_child(old)
         self._failed.remove(old)
@@ -151,7 +151,7 @@ class Calls:
         asked, given = ({c.call_id: c for c in calls} for calls in (new.tool_requests, new.tool_responses))
         for call_id in [c.call_id for c in (*old.tool_requests, *old.tool_responses) if c.call_id in self._known]:
             known = self._known[call_id]
-            self._new.add(call_id)
+            self._new.append(call_id)
             if known.asked_by is old:
                 known.asked, known.asked_by = asked.get(call_id), new if call_id in asked else None
             if known.given_to is old:
@@ -192,7 +192,7 @@ class Calls:
         if (call_id := tool.call_id) is not None:
             known = self._of_id(call_id)
             known.spans = (*known.spans, step) if known.spans else (step,)
-            self._new.add(call_id)
+            self._new.append(call_id)
         elif children:
             self._derive(step, None, host, last=True)
 
@@ -204,7 +204,7 @@ class Calls:
             if parent.tool.call_id is None:
                 self._derive(parent, None, host, last=True)
             else:
-                self._new.add(parent.tool.call_id)
+                self._new.append(parent.tool.call_id)
 
     def _complete(self, known: Known, host: Host) -> None:
         """Give the spans of one call everything that is known of it; only the last can have run (see `ToolFacts`)."""
@@ -247,7 +247,7 @@ class Calls:
                 known = self._known.get(call_id) or self._of_id(call_id)
                 if (before := known.asked_by) is None or _precedes(step, before):
                     known.asked, known.asked_by = call, step
-                    self._new.add(call_id)
+                    self._new.append(call_id)
                     if self._asked is not None:
                         self._asked.add((call.name, call.arguments_hash))
         for call in step.tool_responses:
@@ -255,13 +255,13 @@ class Calls:
                 known = self._known.get(call_id) or self._of_id(call_id)
                 if (before := known.given_to) is None or _precedes(step, before):
                     known.given, known.given_to = call, step
-                    self._new.add(call_id)
+                    self._new.append(call_id)
 
     def _add_approvals(self, step: Step) -> None:
         for said in step.approvals:
             if said.source == MESSAGE and said.decision in ("approved", "edited") and said.call_id is not None:
                 self._of_id(said.call_id).allowed = self._allowed = True
-                self._new.add(said.call_id)
+                self._new.append(said.call_id)
 
     # ------------------------------------------------------------ calls without a span
 

@@ -15,6 +15,7 @@ MAX_AGENTS, MAX_CHANGES = 5000, 50
 
 Place = tuple[int, str]
 """(end in Unix nanoseconds, trajectory id): the order of runs."""
+_NO_CALLS: frozenset[str] = frozenset()
 AgentKey = tuple[str, str, str]
 """(tenant, service, agent)"""
 
@@ -52,7 +53,7 @@ class SessionCalls:
         """What the runs before this one called."""
         runs = self._of((run.tenant, run.session_id)) if run.session_id is not None else None
         if not runs:
-            return frozenset()
+            return _NO_CALLS
         place = place_of(run)
         return frozenset().union(*(names for run_id, (at, names) in runs.items() if at < place and run_id != place[1]))
 

@@ -45,7 +45,7 @@ class Header:
         self._input: tuple[Order, Any] | None = None
         self._output: tuple[Order, Any] | None = None
         self._last_model: tuple[Order, Step] | None = None
-        self._dialects: set[str] = set()
+        self._dialects: tuple[str, ...] = ()
         self._last_dialects: tuple[str, ...] = ()
         self._lists: tuple[list[str], list[str], list[str]] | None = None
         """Traces, agents and dialects in order; None after a change."""
@@ -68,7 +68,7 @@ class Header:
                 self._add_agent(step, agent, nameless)
             if step.dialects is not self._last_dialects:
                 self._last_dialects, self._lists = step.dialects, None
-                self._dialects.update(step.dialects)
+                self._dialects = tuple(sorted({*self._dialects, *step.dialects}))
         if models:
             self._add_models(models)
         self._add_times(steps)
@@ -156,7 +156,7 @@ class Header:
         return (
             sorted(self._traces, key=lambda trace: (self._traces[trace], trace)),
             sorted(self._agents, key=lambda name: (self._agents[name], name)),
-            sorted(self._dialects),
+            list(self._dialects),
         )
 
 

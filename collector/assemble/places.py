@@ -6,14 +6,12 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.loose_calls import TraceKey
 from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.sources import Source, Sources
-from trailhound.collector.assemble.stitch import Stitcher, TraceKey
-from trailhound.collector.assemble.traces import TraceRuns, together
+from trailhound.collector.assemble.stitch import Stitcher
+from trailhound.collector.assemble.traces import NewRun, TraceRuns, together
 from trailhound.model import Joined, Step, ToolCall
-
-NewRun = Callable[[str, str, str], LiveRun]
-"""(tenant, trajectory id, trace id) -> a run."""
 
 
 class Places:
@@ -35,8 +33,7 @@ class Places:
         """The runs of a trace, new or known."""
         trace = self._traces.get((tenant, trace_id))
         if trace is None:
-            trace = TraceRuns(tenant, trace_id, lambda run_id: self._new_run(tenant, run_id, trace_id))
-            self._traces[tenant, trace_id] = trace
+            trace = self._traces[tenant, trace_id] = TraceRuns(tenant, trace_id, self._new_run)
         return trace
 
     def span_ids(self, trace: TraceKey) -> Container[str]:

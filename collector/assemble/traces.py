@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.loose_calls import TraceKey
 from trailhound.collector.assemble.overheard import Overheard
-from trailhound.collector.assemble.stitch import Stitcher, TraceKey
+from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.turns import Turns
 from trailhound.model import Step
 
-NewRun = Callable[[str], LiveRun]
-"""Makes the run with the given trajectory id."""
+NewRun = Callable[[str, str, str], LiveRun]
+"""(tenant, trajectory id, trace id) -> a run."""
 
 Names = tuple[str, ...] | set[str]
 """Different sessions or users: nearly always one, which needs no set."""
@@ -42,7 +43,7 @@ class TraceRuns:
         self._turns: Turns | None = None
         self._overheard: Overheard | None = None
         self.start_ns = 0
-        self.home = new_run(stable_id(tenant, trace_id))
+        self.home = new_run(tenant, stable_id(tenant, trace_id), trace_id)
         self.main = self.home
 
     @property
@@ -218,7 +219,8 @@ class TraceRuns:
 
     def _part(self, session: str) -> LiveRun:
         if session not in self._parts:
-            self._parts[session] = self._new_run(stable_id(self.tenant, self.trace_id, session))
+            part_id = stable_id(self.tenant, self.trace_id, session)
+            self._parts[session] = self._new_run(self.tenant, part_id, self.trace_id)
         return self._parts[session]
 
 
