@@ -9,6 +9,7 @@ from dataclasses import replace
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.loose_calls import TraceKey
+from trailhound.collector.assemble.names import Names, differ, with_name
 from trailhound.collector.assemble.overheard import Overheard
 from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.turns import Turns
@@ -16,9 +17,6 @@ from trailhound.model import Step
 
 NewRun = Callable[[str, str, str], LiveRun]
 """(tenant, trajectory id, trace id) -> a run."""
-
-Names = tuple[str, ...] | set[str]
-"""Different sessions or users: nearly always one, which needs no set."""
 
 
 class TraceRuns:
@@ -67,7 +65,7 @@ class TraceRuns:
         """Never two sessions, never two users; and a divided trace stays as it is."""
         if self.divided or other.divided:
             return False
-        return not _differ(self._sessions, other._sessions) and not _differ(self._users, other._users)
+        return not differ(self._sessions, other._sessions) and not differ(self._users, other._users)
 
     @property
     def divided(self) -> bool:
@@ -157,9 +155,9 @@ class TraceRuns:
             if not self.start_ns or step.start_ns < self.start_ns:
                 self.start_ns = step.start_ns
             if step.session_id is not None and step.session_id not in self._sessions:
-                self._sessions = _with(self._sessions, step.session_id)
+                self._sessions = with_name(self._sessions, step.session_id)
             if step.user_id is not None and step.user_id not in self._users:
-                self._users = _with(self._users, step.user_id)
+                self._users = with_name(self._users, step.user_id)
             if not step.parent_span_id or step.remote_parent:
                 self._roots += 1
 
@@ -222,18 +220,6 @@ class TraceRuns:
             part_id = stable_id(self.tenant, self.trace_id, session)
             self._parts[session] = self._new_run(self.tenant, part_id, self.trace_id)
         return self._parts[session]
-
-
-def _with(names: Names, name: str) -> Names:
-    if isinstance(names, set):
-        names.add(name)
-        return names
-    return {*names, name} if names else (name,)
-
-
-def _differ(ours: Names, theirs: Names) -> bool:
-    """Whether both have names and none in common."""
-    return bool(ours and theirs) and not set(ours) & set(theirs)
 
 
 def _belongs(step: Step) -> tuple[str | None, str | None, bool]:
