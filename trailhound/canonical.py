@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Any
 
 import orjson
@@ -13,8 +12,6 @@ MAX_DEPTH = 64
 _STARTS = frozenset(("{", "[", '"'))
 _MAY_START = _STARTS | frozenset(" \t\n\r")
 _POINT = ord(".")
-_NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
-"""Strings, skipped whole, and brackets."""
 
 
 def parse_json(value: Any) -> Any:
@@ -32,30 +29,30 @@ def parse_json(value: Any) -> Any:
 def _parsed(text: str) -> Any:
     if text[:1] not in _STARTS and text.lstrip()[:1] not in _STARTS:
         return text
-    if len(text) > 2 * MAX_DEPTH and _deep(text):
-        return text
     try:
-        return orjson.loads(text)
+        found = orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
+    # what is short or flat, as most, cannot nest deep
+    if len(text) <= 2 * MAX_DEPTH or (text.find("{", 1) < 0 and text.find("[", 1) < 0):
+        return found
+    return text if text.count("[") + text.count("{") > MAX_DEPTH and too_deep(found) else found
 
 
-def _deep(text: str) -> bool:
-    """Whether the JSON `text` nests deeper than MAX_DEPTH."""
-    if text.find("{", 1) < 0 and text.find("[", 1) < 0:
-        return False
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return False
-    depth = 0
-    for token in _NESTING.finditer(text):
-        character = token[0]
-        if character in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                return True
-        elif character in "]}":
-            depth -= 1
-    return False
+def too_deep(value: Any) -> bool:
+    """Whether `value`, data out of JSON, nests deeper than MAX_DEPTH."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner: list[Any] = []
+        for item in level:
+            if item.__class__ is dict:
+                inner += [v for v in item.values() if v.__class__ is dict or v.__class__ is list]
+            elif item.__class__ is list:
+                inner += [v for v in item if v.__class__ is dict or v.__class__ is list]
+        if not inner:
+            return False
+        level = inner
+    return True
 
 
 def canonical_json(value: Any) -> bytes:

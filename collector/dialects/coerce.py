@@ -9,16 +9,12 @@ from typing import Any
 
 import orjson
 
-from trailhound.canonical import parse_json
+from trailhound.canonical import parse_json, too_deep
 
 REDACTED = frozenset({"__REDACTED__", "<REDACTED>", "[REDACTED]"})
 """What OpenInference, Claude Code and others put in the place of hidden content."""
 _LONGEST_LITERAL = 100_000
 """Characters of a Python repr that are parsed: `ast` needs some 100 bytes of memory for each."""
-
-
-MAX_DEPTH = 64
-"""Levels of nesting that are passed on as data: who walks them later may recurse."""
 
 
 def load(value: Any) -> Any:
@@ -33,20 +29,7 @@ def load(value: Any) -> Any:
 
 def flat_enough(value: Any) -> Any:
     """`value` itself, or a note in its place when it nests deeper than MAX_DEPTH."""
-    if value.__class__ is str:
-        return value
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        inner: list[Any] = []
-        for item in level:
-            if item.__class__ is dict:
-                inner += [v for v in item.values() if v.__class__ is dict or v.__class__ is list]
-            elif item.__class__ is list:
-                inner += [v for v in item if v.__class__ is dict or v.__class__ is list]
-        if not inner:
-            return value
-        level = inner
-    return "(nested too deep)"
+    return "(nested too deep)" if too_deep(value) else value
 
 
 def text(value: Any) -> str | None:

@@ -2,30 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 Place = tuple[int, str]
 """(index in the list, the rest of the key)"""
 Json = dict[str, Any]
 
+_MEMO_SIZE = 4096
+_PLACES: dict[str, tuple[str, int, str]] = {}
+"""Rest of a key -> its place in a message; there are few, as the index of the message is not in them."""
+
 
 def messages(entries: Iterable[tuple[Place, Any]]) -> list[Json]:
     """Messages in the OpenAI shape from the flattened keys of OpenInference and old OpenLLMetry, by index."""
     found: dict[int, Json] = {}
     for (index, path), value in entries:
-        message = found.setdefault(index, {})
-        path = path.removeprefix("message.")
-        head, _, rest = path.partition(".")
-        if head == "tool_calls":
-            _tool_call(message, rest, value)
-        elif head == "contents":
-            _content(message, rest, value)
-        elif head in ("role", "content", "finish_reason", "tool_call_id", "name"):
-            message[head] = value
+        place = _PLACES.get(path)
+        if place is None:
+            place = _learn(path)
+        holder, number, name = place
+        message = found.get(index)
+        if message is None:
+            message = found[index] = {}
+        if not holder:
+            if name:
+                message[name] = value
+        elif holder == "tool_calls":
+            message.setdefault(holder, {}).setdefault(number, {})[name] = value
+        else:
+            message.setdefault(holder, {})[number] = {"type": "text", "text": value}
     made = [_finish(found[index]) for index in sorted(found)]
     _answer_in_order(made)
     return made
+
+
+def _learn(path: str) -> tuple[str, int, str]:
+    if len(_PLACES) >= _MEMO_SIZE:
+        _PLACES.clear()
+    place = _PLACES[path] = _place(path)
+    return place
+
+
+def _place(path: str) -> tuple[str, int, str]:
+    """(list in the message that the key belongs to, index in it, name) of the rest of a key; no name: it is not read.
+
+    Calls are at `tool_calls.{k}.tool_call.function.name` (OpenInference) or `tool_calls.{k}.name` (OpenLLMetry), texts of
+    a message of several parts at `contents.{j}.message_content.text`.
+    """
+    path = path.removeprefix("message.")
+    head, _, rest = path.partition(".")
+    number, _, name = rest.partition(".")
+    if head == "tool_calls":
+        name = name.removeprefix("tool_call.").removeprefix("function.")
+        if name in ("id", "name", "arguments"):
+            return head, _order(number), name
+    elif head == "contents":
+        if name == "message_content.text":
+            return head, _order(number), name
+    elif head in ("role", "content", "finish_reason", "tool_call_id", "name"):
+        return "", 0, head
+    return "", 0, ""
 
 
 def _answer_in_order(messages: list[Json]) -> None:
@@ -43,21 +80,6 @@ def _answer_in_order(messages: list[Json]) -> None:
                 open_calls.remove(answered)
 
 
-def _tool_call(message: Json, path: str, value: Any) -> None:
-    """`{k}.tool_call.function.name` (OpenInference) or `{k}.name` (OpenLLMetry)."""
-    number, _, name = path.partition(".")
-    name = name.removeprefix("tool_call.").removeprefix("function.")
-    if name in ("id", "name", "arguments"):
-        message.setdefault("tool_calls", {}).setdefault(_order(number), {})[name] = value
-
-
-def _content(message: Json, path: str, value: Any) -> None:
-    """`{j}.message_content.text`: a part of a message that has several."""
-    number, _, name = path.partition(".")
-    if name == "message_content.text":
-        message.setdefault("contents", {})[_order(number)] = {"type": "text", "text": value}
-
-
 def _order(number: str) -> int:
     return int(number) if number.isascii() and number.isdecimal() and len(number) <= 5 else 0
 
@@ -71,9 +93,9 @@ def _finish(message: Json) -> Json:
     return message
 
 
-def column(entries: Iterable[tuple[Place, Any]], name: str, read: Callable[[Any], Any] = lambda v: v) -> list[Any]:
+def column(entries: Iterable[tuple[Place, Any]], name: str) -> list[Any]:
     """The values at the sub-key `name`, by index."""
-    return [read(value) for (_, path), value in sorted(entries, key=lambda e: e[0]) if path == name]
+    return [value for (_, path), value in sorted(entries, key=lambda e: e[0]) if path == name]
 
 
 def joined_text(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from trailhound.collector.dialects.coerce import load, text
-from trailhound.collector.dialects.conversation import Conversation
+from trailhound.collector.dialects.conversation import ROLES, Conversation
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.shapes import MessageReader
 from trailhound.collector.dialects.toolcalls import Json, plain, tool_call
@@ -57,10 +57,11 @@ def say(talk: Conversation, value: Any) -> None:
 
 
 def _take(talk: Conversation, message: Any, said: bool) -> None:
-    """Take one message. Nearly all are in today's convention, a role and a list of parts, so this way is short."""
+    """Take one message. Most are a role and a list of parts, as today's convention has it, or a role and a text."""
     parts = message.get("parts") if message.__class__ is dict else None
     if parts.__class__ is not list:
-        MessageReader(talk, said).message(message)
+        if not _take_plain(talk, message, said):
+            MessageReader(talk, said).message(message)
         return
     role = message.get("role")
     if role == "assistant" and not said:
@@ -80,6 +81,18 @@ def _take(talk: Conversation, message: Any, said: bool) -> None:
         return
     if texts:
         talk.close(role, texts[0] if len(texts) == 1 else "\n".join(texts), said)
+
+
+def _take_plain(talk: Conversation, message: Any, said: bool) -> bool:
+    """Take a message that is nothing but a role and a text; False when it is another."""
+    if message.__class__ is not dict or len(message) != 2:
+        return False
+    role, content = message.get("role"), message.get("content")
+    if content.__class__ is not str or role.__class__ is not str or role not in ROLES:
+        return False
+    if content:
+        talk.close(role, content, said)
+    return True
 
 
 def _beside(talk: Conversation, message: Json, texts: list[str], said: bool) -> bool:

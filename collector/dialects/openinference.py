@@ -7,6 +7,7 @@ hand-over as a TOOL span, and an agent's trace as an AGENT span with nothing in 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from trailhound.canonical import parse_json
@@ -109,7 +110,9 @@ def _langchain_agent(seen: Seen) -> str | None:
 
 def _tools(step: Step, seen: Seen) -> None:
     if step.tool_definitions is None and "tools" in seen.flat:
-        step.tool_definitions = flattened.column(seen.flat["tools"], "tool.json_schema", _schema) or None
+        schemas = flattened.column(seen.flat["tools"], "tool.json_schema")
+        texts = tuple(schema for schema in schemas if schema.__class__ is str)
+        step.tool_definitions = (_definitions(texts) if len(texts) == len(schemas) else schemas) or None
     if step.response_id is None:
         step.response_id = _response_id(seen.facts.get("output"))
 
@@ -129,8 +132,10 @@ def _joined(value: str, key: str) -> str:
     return "\n".join(item for item in found if isinstance(item, str)) if isinstance(found, list) else ""
 
 
-def _schema(value: Any) -> Any:
-    return parse_json(value)
+@lru_cache(maxsize=256)
+def _definitions(texts: tuple[str, ...]) -> list[Any]:
+    """One list for equal texts: every model call of a run repeats the tool definitions."""
+    return [parse_json(text) for text in texts]
 
 
 def _response_id(output: Any) -> str | None:

@@ -15,6 +15,8 @@ from trailhound.collector.dialects.toolcalls import Json, call_id, call_of, plai
 from trailhound.model import Decision, ToolCall
 
 _MOST_WRAPPINGS = 4
+_MESSAGE_KEYS = frozenset(("content", "tool_calls", "kwargs", "role"))
+"""A dict with one of these is a message."""
 
 
 class MessageReader:
@@ -189,9 +191,7 @@ _KEYED: dict[str, _Part] = {
 def _unwrap(message: Json) -> Json:
     """The message inside LangChain's serialisations, a choice (`{"index", "message"}`) or a generation."""
     for _ in range(_MOST_WRAPPINGS):
-        inner = next(
-            (message[k] for k in ("kwargs", "data", "message", "content") if _is_message(message.get(k))), None
-        )
+        inner = _inside(message)
         if inner is None:
             break
         kept = {
@@ -201,5 +201,9 @@ def _unwrap(message: Json) -> Json:
     return message
 
 
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and any(k in value for k in ("content", "tool_calls", "kwargs", "role"))
+def _inside(message: Json) -> Json | None:
+    for key in ("kwargs", "data", "message", "content"):
+        inner = message.get(key)
+        if inner.__class__ is dict and not _MESSAGE_KEYS.isdisjoint(inner):
+            return inner
+    return None

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from trailhound.canonical import canonical_json, parse_json
-from trailhound.collector.dialects.coerce import MAX_DEPTH, flat_enough
+from trailhound.canonical import MAX_DEPTH, canonical_json, parse_json
+from trailhound.collector.dialects.coerce import flat_enough
 from trailhound.collector.dialects.cut import is_cut
 from trailhound.model import Step, ToolCall
 
@@ -96,7 +96,7 @@ def plain(content: Any) -> Any:
     """A tool's result without its wrapping: in text parts, in a JSON block of Bedrock, in an output of Vercel AI 5 on."""
     if content.__class__ is str and content[:1] not in _JSON_STARTS:
         return content
-    content = flat_enough(parse_json(content))
+    content = parse_json(content) if content.__class__ is str else flat_enough(content)
     if content.__class__ is list and content:
         found = [p.get("text") for p in content if p.__class__ is dict]
         texts = [text for text in found if isinstance(text, str)]
