@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import yaml
 from tests.deploy.conftest import DEPLOY, ROOT, run, tool
 from trailhound.config import Config
 from trailhound.metrics import SPECS
+from trailhound.testing_daemon import RunningDaemon, eventually
+from trailhound.testing_traffic import requests
 
 
 def test_compose_is_valid_and_asks_for_its_secrets() -> None:
@@ -46,6 +49,38 @@ def test_the_image_has_every_file_that_it_copies_and_runs_as_nobody() -> None:
 
 def test_the_configuration_of_the_container_is_one() -> None:
     Config.model_validate(yaml.safe_load((DEPLOY / "docker" / "trailhound.yaml").read_text()))
+
+
+def by_compose() -> tuple[list[str], str]:
+    """The command of the container, and the text of its configuration."""
+    service = yaml.safe_load((DEPLOY / "docker" / "compose.yaml").read_text())["services"]["trailhound"]
+    return service["command"], (DEPLOY / "docker" / "trailhound.yaml").read_text()
+
+
+def by_systemd() -> tuple[list[str], str]:
+    """The command of the unit, and a configuration that says nothing."""
+    text = (DEPLOY / "systemd" / "trailhound.service").read_text()
+    [line] = [line for line in text.splitlines() if line.startswith("ExecStart=")]
+    return line.split()[1:], "{}\n"
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("shipped", [by_compose, by_systemd])
+def test_what_is_shipped_starts_by_hand(tmp_path: Path, shipped: Callable[[], tuple[list[str], str]]) -> None:
+    """The same words and the same configuration, on other ports, in another directory, with the embedded store."""
+    words, text = shipped()
+    assert (words[0], words[1], words[3]) == ("serve", "--config", "--data")
+    file = tmp_path / "trailhound.yaml"
+    file.write_text(text)
+    places = ("RECEIVE__GRPC", "RECEIVE__HTTP", "API__LISTEN")
+    environ = {f"TRAILHOUND_{place}": "127.0.0.1:0" for place in places} | {
+        "TRAILHOUND_DATA_DIR": str(tmp_path / "data")
+    }
+    with RunningDaemon(file, environ=environ) as daemon:
+        body = requests(2)[0]
+        assert daemon.post(body) == 200
+        assert eventually(lambda: daemon.all("/api/v1/trajectories"))
+        assert daemon.stop() == 0
 
 
 # ---------------------------------------------------------------- systemd, Collectors
