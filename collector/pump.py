@@ -30,6 +30,8 @@ READ_BYTES = 2**20
 """Journal bytes taken at once: about 1,500 spans, judged in well under 150 ms."""
 GUARD_NS = 1_000_000_000
 """Timers stay this far behind the clock: a record that was stamped earlier has become readable by then."""
+STUCK_S = 1.0
+"""Looks at the journal follow each other by milliseconds; one that is this old hides what has come since."""
 OPEN_EVERY_NS = 2_000_000_000
 """How often the headers of runs that are still open are written to the store."""
 CLOSED = frozenset({"completed", "failed", "unfinished"})
@@ -89,8 +91,7 @@ class Pump:
         self._open_told_ns = 0
         self.position = Position(cursor.low_water, 0)
         self.received_ns = self.advanced_ns = self._read = 0
-        self.behind_ns = 0
-        """Age of the oldest record that was not judged at the last look."""
+        self._behind_ns, self._looked_s = 0, clock.monotonic_s()
         self.caught_up = False
         """Whether the end of the journal was reached since the start."""
         listener.muted = cursor.judged > self.position
@@ -101,7 +102,8 @@ class Pump:
     def step(self) -> bool:
         """Take what there is, up to READ_BYTES; False when there was nothing. Raises OSError for a failing disk."""
         blocks = self._reader.read(self.position, READ_BYTES)
-        self.behind_ns = max(0, self._clock.now_ns() - blocks[0].received_ns) if blocks else 0
+        self._behind_ns = max(0, self._clock.now_ns() - blocks[0].received_ns) if blocks else 0
+        self._looked_s = self._clock.monotonic_s()
         for block in blocks:
             if block.position_after > self._start.judged:
                 self._unmute()
@@ -111,6 +113,15 @@ class Pump:
             self._idle()
             self._tell()
         return bool(blocks)
+
+    @property
+    def behind_ns(self) -> int:
+        """Age of the oldest record that was not judged at the last look.
+
+        It grows while there is no further look: a rule that hangs or a disk that cannot be read must not seem well.
+        """
+        since_s = self._clock.monotonic_s() - self._looked_s
+        return self._behind_ns + (int(since_s * 1e9) if since_s > STUCK_S else 0)
 
     def _take(self, block: Block) -> None:
         self._enter(block.segment)

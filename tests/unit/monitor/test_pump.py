@@ -278,3 +278,42 @@ def test_a_jump_of_the_clock_does_no_harm(world: World, jump_s: int) -> None:
     assert Counter(
         f.rule for f in world.store.list_findings(ALL) if f.rule == "unfinished" and f.state == "firing"
     ) == {"unfinished": 1}
+
+
+def test_a_judgement_that_hangs_lags_more_and_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    life = world.live()
+    while life.pump.step():
+        pass
+    assert life.pump.behind_ns == 0
+    world.receive(request_of(spans_of(1)[:5]))
+    seen = list[int]()
+    feed = Watch.feed
+
+    def hang(watch: Watch, *given: Any) -> Fed:
+        world.clock.advance(60)
+        seen.append(life.pump.behind_ns)
+        return feed(watch, *given)
+
+    monkeypatch.setattr(Watch, "feed", hang)
+    life.pump.step()
+    assert seen[0] >= 60 * 10**9
+    monkeypatch.undo()
+    life.pump.step()
+    assert life.pump.behind_ns == 0
+
+
+def test_a_journal_that_cannot_be_read_lags_more_and_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    life = world.live()
+    life.pump.step()
+
+    def refuse(*_: Any) -> Any:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalReader, "read", refuse)
+        world.clock.advance(60)
+        with pytest.raises(OSError, match="Input/output"):
+            life.pump.step()
+        assert life.pump.behind_ns >= 60 * 10**9
+    life.pump.step()
+    assert life.pump.behind_ns == 0
