@@ -22,6 +22,8 @@ FIRST_WAIT_S, MAX_WAIT_S = 0.5, 30.0
 twice the longest."""
 OPEN_AFTER = 5
 """Failures in a row after which a channel counts as broken: only the pause's end tries it."""
+HANGS_S = 60.0
+"""An attempt that takes longer has failed, whatever becomes of it: `timeout` is at most that."""
 LOOK_S = 5.0
 """How often a quiet channel looks for itself, should nobody wake it."""
 
@@ -47,6 +49,7 @@ class Delivery:
         self._clock, self._metrics = clock, metrics
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._failures, self._failing_since_s = 0, 0.0
+        self._trying_since_s: float | None = None
         self._resend_at_s = 0.0
         for outcome in ("sent", "failed", "rejected"):
             metrics.init("trailhound_notifications_total", channel=channel.name, outcome=outcome)
@@ -108,7 +111,7 @@ class Delivery:
 
     def _deliver(self, notices: Sequence[Notice]) -> None:
         """One attempt. A notice that is refused for good is logged and let go of: it must not stop the others."""
-        begun_s = self._clock.monotonic_s()
+        begun_s = self._trying_since_s = self._clock.monotonic_s()
         failpoint.hit("alerts.before_notify")
         outcome = "failed"
         try:
@@ -124,6 +127,7 @@ class Delivery:
             log.exception("alerts: %s has a bug", self.channel.name)
             raise Retryable(f"a bug in this channel ({type(error).__name__})") from None
         finally:
+            self._trying_since_s = None
             self._count(outcome, self._clock.monotonic_s() - begun_s)
         failpoint.hit("alerts.after_notify")
 
@@ -139,7 +143,13 @@ class Delivery:
 
     def measure(self) -> None:
         """Set the channel's gauges."""
-        since_s, name = self._failing_since_s, self.channel.name
-        failing_s = self._clock.monotonic_s() - since_s if since_s else 0.0
-        self._metrics.set("trailhound_notifier_failing_seconds", failing_s, channel=name)
+        name = self.channel.name
+        self._metrics.set("trailhound_notifier_failing_seconds", self._failing_s(), channel=name)
         self._metrics.set("trailhound_notifier_circuit_open", float(self._failures >= OPEN_AFTER), channel=name)
+
+    def _failing_s(self) -> float:
+        """Since the first failure in a row; or since an attempt began that hangs, where a library knows no timeout."""
+        now_s, trying_s = self._clock.monotonic_s(), self._trying_since_s
+        failing_s = now_s - self._failing_since_s if self._failing_since_s else 0.0
+        hanging_s = now_s - trying_s if trying_s is not None else 0.0
+        return max(failing_s, hanging_s if hanging_s > HANGS_S else 0.0)

@@ -132,6 +132,23 @@ def test_a_channel_that_fails_keeps_its_order_and_delays_no_other(desk: Desk) ->
     assert [n.notice_id for n in broken.told] == [n.notice_id for n in well.told]
 
 
+def test_an_attempt_that_hangs_is_a_failing_channel(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = list[float | None]()
+
+    def hang(notices: object) -> None:
+        desk.clock.advance(180)
+        desk.deliveries[0].measure()
+        failing.append(
+            desk.metrics.registry.get_sample_value("trailhound_notifier_failing_seconds", {"channel": "ops"})
+        )
+
+    monkeypatch.setattr(desk.channels[0], "deliver", hang)
+    desk.find(finding("f1"))
+    desk.deliveries[0].measure()
+    now = desk.metrics.registry.get_sample_value("trailhound_notifier_failing_seconds", {"channel": "ops"})
+    assert (failing, now) == ([180], 0)
+
+
 def test_a_notice_that_is_refused_for_good_does_not_stop_the_next(desk: Desk) -> None:
     desk.channels[0].fault = Invalid("no", reason="rejected")
     desk.find(finding("f1"))
