@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.exchange import Stored
 from trailhound.collector.store import Listing, Store
 from trailhound.model import Finding, Run, Scope, Span
@@ -51,7 +52,7 @@ def filters_of(scope: Scope, run: Run) -> dict[str, str]:
 
 
 def _same(scope: Scope, known: Run, run: Run) -> bool:
-    return scope != "agent" or known.agent == run.agent
+    return scope != "agent" or (known.agent == run.agent and (known.agent is not None or known.status not in OPEN))
 
 
 def _findings(store: Store, scope: Scope, run: Run, filters: Mapping[str, str]) -> Sequence[Finding]:

@@ -178,6 +178,7 @@ class Watch:
         if _key(run) not in self._broken:
             self._guard(run, run.close)
             self.background.ended(run.run, run.judged(), run.first_segment)
+            self._wider.ended(run)
         self._dirty[_key(run)] = run
         self._leaving.closed(_key(run), now_ns)
         if status == "completed":

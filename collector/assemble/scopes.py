@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
+from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
@@ -57,14 +58,15 @@ class WiderScopes:
 
     def names(self, run: Run) -> list[str]:
         """The scopes that a run is judged in, for whoever remembers which there were."""
-        return [key[1] for scope in self._judged if (key := _key_of(scope, run)) is not None]
+        keys = (_key_of(scope, run) for scope in self._judged if not _may_be_named(scope, run))
+        return [key[1] for key in keys if key is not None]
 
     def settle(self, run: LiveRun, news: News) -> None:
         """Pass on what changed in a run since it was settled last."""
         place = (run.run.tenant, run.run.trajectory_id)
         for scope in self._judged:
-            key = _key_of(scope, run.run)
             known = self._of_run[scope].get(place)
+            key = known if _may_be_named(scope, run.run) else _key_of(scope, run.run)
             if known is not None and known != key:  # known better now, or the part that knew it went to another run
                 del self._of_run[scope][place]
                 self._leave(run, known, news)
@@ -77,6 +79,11 @@ class WiderScopes:
                 self._pass_on(run, self._judges[key], news)
             if key in self._judges:
                 self._changed[key] = run.run
+
+    def ended(self, run: LiveRun) -> None:
+        """A run is over: one whose agent no span named is judged with others like it from now on."""
+        if run.run.agent is None:
+            self.settle(run, News())
 
     @staticmethod
     def _pass_on(run: LiveRun, judge: ScopeJudge, news: News) -> None:
@@ -220,6 +227,12 @@ def _put(run: LiveRun, judge: ScopeJudge) -> None:
 
 def _begin(run: Run) -> tuple[int, str]:
     return (run.started_ns, run.trajectory_id)
+
+
+def _may_be_named(scope: Scope, run: Run) -> bool:
+    """Whether the agent may become known yet: the runs of a service without a name are no agent while they go on, or
+    what all of them use up would be taken for one's."""
+    return scope == "agent" and run.agent is None and run.status in OPEN
 
 
 def _key_of(scope: Scope, run: Run) -> ScopeKey | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from trailhound.collector.assemble import scopes
@@ -42,6 +43,11 @@ def question(number: int, calls: int = 2, session: str = "chat") -> bytes:
         }  # fmt: skip
         spans.append(span(number, call + 1, begin + (call + 1) * 10**9, attributes))
     return request_of(spans)
+
+
+def spans_of(body: bytes) -> list[Span]:
+    [resource] = ExportTraceServiceRequest.FromString(body).resource_spans
+    return list(resource.scope_spans[0].spans)
 
 
 def span(number: int, index: int, start: int, attributes: dict[str, Any]) -> Span:
@@ -115,6 +121,43 @@ def test_sessions_and_windows_survive(tmp_path: Path, how: str, monkeypatch: pyt
         )
     for world in (calm, other):
         world.journal.close()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1), (3, 2, 1, 0)])
+def test_runs_that_may_still_name_their_agent_are_no_agent_together(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """Two agents of a service make three calls each, and say who they are with their last span; six would be most of seven."""
+    world = world_with(tmp_path / "data", budget={"agent": {"tool_calls": 7, "window": "24h"}})
+    life = world.live()
+    parts = []
+    for number in range(2):
+        spans = spans_of(question(number, 3))
+        parts += [spans[1:], [spans[0]]]
+        spans[0].attributes[1].value.string_value = f"agent{number}"
+    for place in order:
+        world.receive(request_of(parts[place]))
+        while life.turn_over():
+            pass
+    world.finish(life)
+    assert [f for f in world.store.list_findings(ALL) if f.scope == "agent"] == []
+    world.journal.close()
+
+
+def test_runs_that_end_without_a_name_are_judged_together(tmp_path: Path) -> None:
+    world = world_with(tmp_path / "data", budget={"agent": {"tool_calls": 7, "window": "24h"}})
+    life = world.live()
+    for number in range(2):
+        world.receive(request_of(spans_of(question(number, 3))[1:]))
+        while life.turn_over():
+            pass
+    assert [f for f in world.store.list_findings(ALL) if f.scope == "agent"] == []
+    world.finish(life)
+    [found] = [f for f in world.store.list_findings(ALL) if f.scope == "agent"]
+    assert (found.agent, found.details["used"], found.severity) == (None, 6, "warning")
+    named = spans_of(question(1, 3))[0]  # comes late: they are two agents after all
+    world.receive(request_of([named]))
+    world.finish(life)
+    assert {f.state for f in world.store.list_findings(ALL) if f.scope == "agent"} == {"resolved"}
+    world.journal.close()
 
 
 class AwayStore(MemoryStore):
