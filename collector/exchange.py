@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -43,6 +43,10 @@ class Recall(Protocol):
 
     def __call__(self, tenant: str, trace_id: str) -> Stored:
         """The run of a trace that is not in memory; empty for a new trace."""
+        ...
+
+    def expect(self, traces: Iterable[Key], parked: Iterable[ParkedRun] = ()) -> None:
+        """Before many are asked for: these will be, traces that are not in memory and parked runs."""
         ...
 
     def scope(self, scope: Scope, name: str, run: Run, since_ns: int) -> Stored | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 
 from trailhound.collector.assemble.life import OPEN
@@ -60,13 +60,23 @@ class Intake:
         fed.rejected = decoded.rejected
         self.counts.rejected += decoded.rejected
         self.counts.received += len(decoded.spans) + len(decoded.rejected)
-        for pairs in self._read(decoded.spans):
+        traces = self._read(decoded.spans)
+        self._expect(traces)
+        for pairs in traces:
             self._take_all(fed, pairs)
         self.counts.duplicate += fed.duplicate
         self.counts.stored += len(fed.new)
         return fed
 
-    def _read(self, spans: list[Received]) -> Iterable[list[tuple[Received, Step]]]:
+    def _expect(self, traces: Collection[list[tuple[Received, Step]]]) -> None:
+        """Let what the traces bring back be read together."""
+        if self._recall is None:
+            return
+        keys = ((step.tenant, step.trace_id) for [(_, step), *_] in traces)
+        parked = {} if self._parked is None else self._parked.met_by(step for [(_, step), *_] in traces)
+        self._recall.expect((key for key in keys if key not in self._places), parked.values())
+
+    def _read(self, spans: list[Received]) -> Collection[list[tuple[Received, Step]]]:
         """The spans with their steps, by trace."""
         traces: dict[str, list[tuple[Received, Step]]] = {}
         task, priced = self._config.runs.task, self._prices.priced
@@ -195,16 +205,27 @@ class Intake:
             self._bring_back(stored)
         return True
 
-    def reopen(self, tenant: str, trace_id: str) -> None:
-        """Bring the run of a trace back from where it went."""
-        stored = (
-            self._recall(tenant, trace_id)
-            if self._recall is not None and (tenant, trace_id) not in self._places
-            else None
-        )
-        if stored is not None and not stored.full:
-            self._places.open(tenant, trace_id)
-            self._bring_back(stored)
+    def reopen(self, traces: Collection[Key]) -> None:
+        """Bring the runs of traces back from where they went."""
+        if self._recall is None:
+            return
+        self._recall.expect(trace for trace in traces if trace not in self._places)
+        for trace in traces:
+            stored = self._recall(*trace) if trace not in self._places else None
+            if stored is not None and not stored.full:
+                self._places.open(*trace)
+                self._bring_back(stored)
+
+    def call_back(self, now_ns: int) -> None:
+        """Bring parked runs back whose time is up."""
+        if self._parked is None or self._recall is None:
+            return
+        due = list(self._parked.due(now_ns))
+        if due:
+            self._recall.expect((), due)
+        for entry in due:
+            if (stored := self._recall.parked(entry)) is not None:
+                self._bring_back(stored)
 
     def _note_full(self, trace: Key) -> None:
         self._full[trace] = None

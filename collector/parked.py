@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trailhound.collector.stamp import EVER, Stamp
@@ -69,8 +69,9 @@ class Parked:
 
     def take(self, run: ParkedRun, segment: int) -> None:
         """The run is in memory again since the journal's `segment`."""
-        if self._runs.pop(run.key, None) is None:
-            return
+        if self._runs.get(run.key) is not run:
+            return  # it was parked again meanwhile, and that entry tells of all of it
+        del self._runs[run.key]
         for hook in run.hooks():
             keys = self._hooks.get(hook, {})
             keys.pop(run.key, None)
@@ -79,12 +80,14 @@ class Parked:
 
     def met(self, step: Step) -> list[ParkedRun]:
         """The parked runs that a step belongs to or takes up: by its trace, by a link, by a tool call's id."""
+        return list(self.met_by((step,)).values())
+
+    def met_by(self, steps: Iterable[Step]) -> dict[RunKey, ParkedRun]:
+        """As `met`, for many steps."""
         if not self._runs:
-            return []
-        keys: dict[RunKey, None] = {}
-        for hook in _hooks_of(step):
-            keys.update(self._hooks.get(hook, {}))
-        return [self._runs[key] for key in keys]
+            return {}
+        keys = (key for step in steps for hook in _hooks_of(step) for key in self._hooks.get(hook, ()))
+        return {key: self._runs[key] for key in keys}
 
     def due(self, now_ns: int) -> Iterator[ParkedRun]:
         """Runs whose time is up; each is given once."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.earlier import earlier
-from trailhound.collector.exchange import Stored
+from trailhound.collector.exchange import Key, Stored
 from trailhound.collector.parked import ParkedRun
-from trailhound.collector.rebuild import stored_of
+from trailhound.collector.readback import Late, read_back
 from trailhound.collector.stamp import Stamp
 from trailhound.collector.store import Store
 from trailhound.errors import Retryable
@@ -18,22 +17,8 @@ from trailhound.model import Run, Scope
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 32
+AT_ONCE = 512
 """Runs brought back between two rounds of `settle`; of further ones it is owed, so that judging is not held up."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Late:
-    """A trace of a run that was closed, and a span of which came."""
-
-    tenant: str
-    trace_id: str
-    told: Stamp
-    """When the run was told last."""
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return ("late", self.tenant, self.trace_id)
 
 
 class Recall:
@@ -45,14 +30,24 @@ class Recall:
     def __init__(self, closed: ClosedTraces, store: Callable[[], Store | None], has: Callable[[Stamp], bool]) -> None:
         """`store` gives the store once it is open, after waiting a little for that; `has` says how far it is."""
         self._closed, self._store, self.has = closed, store, has
-        self._owed: dict[tuple[str, ...], _Late | ParkedRun] = {}
+        self._owed: dict[tuple[str, ...], Late | ParkedRun] = {}
+        self._expected: dict[tuple[str, ...], Stored] = {}
         self._left = AT_ONCE
 
+    def expect(self, traces: Iterable[Key], parked: Iterable[ParkedRun] = ()) -> None:
+        """Read together what will be asked for next: these traces, of which most are new, and parked runs."""
+        late: list[Late | ParkedRun] = [Late(*trace) for trace in traces if self._closed.told(*trace) is not None]
+        self._expected = {}
+        wanted = [each for each in (*late, *parked) if each.key not in self._owed and self._there(each)]
+        if len(wanted) > 1:
+            wanted = wanted[: max(0, self._left)]
+            self._left -= len(wanted)
+            self._expected = dict(self._load(wanted))
+
     def __call__(self, tenant: str, trace_id: str) -> Stored:
-        told = self._closed.told(tenant, trace_id)
-        if told is None:
+        if self._closed.told(tenant, trace_id) is None:
             return Stored()
-        return self._now_or_later(_Late(tenant, trace_id, told)) or Stored()
+        return self._now_or_later(Late(tenant, trace_id)) or Stored()
 
     def parked(self, entry: ParkedRun) -> Stored | None:
         return self._now_or_later(entry)
@@ -67,57 +62,49 @@ class Recall:
         except Retryable:
             return None
 
-    def _now_or_later(self, what: _Late | ParkedRun) -> Stored | None:
+    def _now_or_later(self, what: Late | ParkedRun) -> Stored | None:
         if what.key in self._owed:
             return None
-        self._left -= 1
-        stored = self._load(what) if self._left >= 0 else None
+        stored = self._expected.pop(what.key, None)
+        if stored is None and self._left > 0 and self._there(what):
+            self._left -= 1
+            stored = next((found for _, found in self._load([what])), None)
         if stored is None:
-            log.warning("a run cannot be read from the store now; it is judged as a whole later")
+            if not self._owed:
+                log.warning("runs cannot be read from the store now; they are judged as a whole later")
             self._owed[what.key] = what
         return stored
 
-    def _load(self, what: _Late | ParkedRun) -> Stored | None:
-        store = self._store() if self.has(what.told) else None
+    def _there(self, what: Late | ParkedRun) -> bool:
+        """Whether the store has all that was told of it: also of what came since it was owed, and left memory too."""
+        traces = what.trace_ids if isinstance(what, ParkedRun) else (what.trace_id,)
+        told = [self._closed.told(what.tenant, trace_id) for trace_id in traces]
+        return all(map(self.has, filter(None, told))) and (isinstance(what, Late) or self.has(what.told))
+
+    def _load(self, wanted: list[Late | ParkedRun]) -> list[tuple[tuple[str, ...], Stored]]:
+        """What the store has of them; nothing while it is away."""
+        store = self._store() if wanted else None
         if store is None:
-            return None
+            return []
         try:
-            return _parked(store, what) if isinstance(what, ParkedRun) else _late(store, what)
+            return [(what.key, stored) for what, stored in read_back(store, wanted)]
         except Retryable:
-            return None
+            return []
 
     def settle(self, restore: Callable[[Stored], None]) -> None:
         """Give what is owed, for as long as the store answers, a few at a time."""
         self._left = AT_ONCE
+        wanted = []
         for _ in range(min(AT_ONCE, len(self._owed))):
-            self._left -= 1
             key = next(iter(self._owed))
-            what = self._owed.pop(key)
-            stored = self._load(what)
-            if stored is None:
-                self._owed[key] = what  # behind those that may be there already
-            else:
-                restore(stored)
+            what = self._owed[key] = self._owed.pop(key)  # behind those that are looked at next
+            if self._there(what):
+                wanted.append(what)
+        self._left -= len(wanted)
+        for key, stored in self._load(wanted):
+            del self._owed[key]
+            restore(stored)
 
     @property
     def owed(self) -> int:
         return len(self._owed)
-
-
-def _late(store: Store, trace: _Late) -> Stored:
-    run = store.get_trajectory(trace.trace_id, trace.tenant)
-    if run is None:
-        return Stored(
-            store.load_spans(trace.tenant, [trace.trace_id]), logs=store.load_logs(trace.tenant, [trace.trace_id])
-        )
-    if run.status_reason == "step_limit":
-        return Stored(full=True)
-    findings = store.findings_of(trace.tenant, [run.trajectory_id])
-    spans, logs = stored_of(store, trace.tenant, run.trace_ids)
-    return Stored(spans, findings, logs=logs, header=run)
-
-
-def _parked(store: Store, entry: ParkedRun) -> Stored:
-    findings = store.findings_of(entry.tenant, [entry.trajectory_id])
-    header = store.get_trajectory(entry.trajectory_id, entry.tenant)
-    return Stored(store.load_spans(entry.tenant, entry.trace_ids), findings, entry.heard, entry, header=header)

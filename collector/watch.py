@@ -143,16 +143,8 @@ class Watch:
         for run in sorted(due, key=lambda each: place_of(each.run)):  # in the order in which baselines learn from them
             self._close_if_due(run, now_ns)
         self._leaving.advance(now_ns)
-        self._call_back(now_ns)
+        self._intake.call_back(now_ns)  # closed next time
         self._wider.catch_up(now_ns)
-
-    def _call_back(self, now_ns: int) -> None:
-        """Bring parked runs back whose time is up: they are closed next time."""
-        if self._parked is None or self._recall is None:
-            return
-        for entry in self._parked.due(now_ns):
-            if (stored := self._recall.parked(entry)) is not None:
-                self.restore(stored)
 
     def _make_room(self) -> None:
         """Pack, and let go, those runs that were touched longest ago, while all of them take more than they may."""
@@ -227,8 +219,7 @@ class Watch:
     def _reopen(self) -> None:
         """Evidence has come for calls whose runs have left memory: they are judged again."""
         late, self.verdicts.late = self.verdicts.late, {}
-        for trace in late:
-            self._intake.reopen(*trace)
+        self._intake.reopen(late)
         self._settle_all()
 
     def _guard(self, run: LiveRun, judge: Callable[[], object]) -> None:

@@ -175,6 +175,10 @@ class Store(Protocol):
         """The run with this trajectory id, else the first one of this trace id; `tenant` None looks in all."""
         ...
 
+    def trajectories_of(self, tenant: str, keys: Sequence[str]) -> list[Run]:
+        """The runs with one of these trajectory ids or trace ids, in order of (start, id)."""
+        ...
+
     def list_trajectories(self, listing: Listing) -> list[Run]:
         """Raises Invalid(reason="filter") for a filter that is not in RUN_FILTERS."""
         ...

@@ -79,6 +79,9 @@ class ClickHouseStore:
     def get_trajectory(self, key: str, tenant: str | None = None) -> Run | None:
         return self._counted("read", lambda: queries.get_trajectory(self._connection, key, tenant))
 
+    def trajectories_of(self, tenant: str, keys: Sequence[str]) -> list[Run]:
+        return self._counted("read", lambda: queries.trajectories_of(self._connection, tenant, keys))
+
     def list_trajectories(self, listing: Listing) -> list[Run]:
         return self._counted("read", lambda: queries.list_trajectories(self._connection, listing))
 

@@ -102,6 +102,13 @@ class MemoryStore:
         runs.sort(key=lambda run: (run.trajectory_id != key, run.started_ns, run.trajectory_id))
         return next((run for run in runs if key == run.trajectory_id or key in run.trace_ids), None)
 
+    def trajectories_of(self, tenant: str, keys: Sequence[str]) -> list[Run]:
+        wanted = set(keys)
+        with self._lock:
+            runs = [run for run in self._standing() if run.tenant == tenant]
+        found = [run for run in runs if run.trajectory_id in wanted or not wanted.isdisjoint(run.trace_ids)]
+        return sorted(found, key=lambda run: (run.started_ns, run.trajectory_id))
+
     def _standing(self) -> list[Run]:
         """The runs without those that lost their traces to another one that they were joined to."""
         return [run for _, run in self._runs.values() if run.trace_ids]

@@ -50,6 +50,19 @@ def get_trajectory(connection: Connection, key: str, tenant: str | None) -> Run 
     return read_run(rows[0]) if rows else None
 
 
+def trajectories_of(connection: Connection, tenant: str, keys: Sequence[str]) -> list[Run]:
+    """See `Store.trajectories_of`."""
+    if not keys:
+        return []
+    match = (
+        "Tenant = {tenant:String} AND (TrajectoryId IN {keys:Array(String)} OR hasAny(TraceIds, {keys:Array(String)}))"
+    )
+    found = f"SELECT Tenant, TrajectoryId FROM trajectories WHERE {match}"
+    conditions = [STANDING, match, f"(Tenant, TrajectoryId) IN ({found})"]
+    sql = _select(RUN_COLUMNS, "trajectories", conditions, "ORDER BY StartedAt, TrajectoryId")
+    return [read_run(row) for row in connection.fetch(sql, tenant=tenant, keys=list(keys))]
+
+
 def list_trajectories(connection: Connection, listing: Listing) -> list[Run]:
     """See `Store.list_trajectories`."""
     check_filters(listing, RUN_FILTERS)

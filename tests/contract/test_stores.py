@@ -249,6 +249,14 @@ def test_a_run_comes_back_whole(store: Store) -> None:
     assert store.get_trajectory("nobody") is None
 
 
+def test_many_runs_come_back_at_once(store: Store) -> None:
+    runs = [run(n, started_ns=NOW + n, trace_ids=[f"{n:032x}", f"{n:031x}f"]) for n in range(6)]
+    store.put_trajectories([*runs, run(9, tenant="other", trace_ids=[f"{1:032x}"])], NOW)
+    keys = ["t004", f"{1:032x}", f"{3:031x}f", "t001", "nobody"]
+    assert store.trajectories_of("default", keys) == [runs[1], runs[3], runs[4]]
+    assert store.trajectories_of("default", []) == store.trajectories_of("nobody", keys) == []
+
+
 def test_the_newest_version_of_a_run_is_shown(store: Store) -> None:
     store.put_trajectories([run(1, status="completed")], NOW + 2)
     store.put_trajectories([run(1, status="open", agent="old")], NOW + 1)
