@@ -1,63 +1,113 @@
-"""The runs of a session, an agent, a user or a tenant that left memory: read from the store when a further one comes."""
+"""The runs of sessions, agents, users and tenants that left memory: read from the store when a further one comes."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from trailhound.collector.assemble.life import OPEN
+from trailhound.collector.asked import MAX_RUNS, Asked, value_of
 from trailhound.collector.exchange import Stored
 from trailhound.collector.store import Listing, Store
 from trailhound.model import Finding, Run, Scope, Span
 
 log = logging.getLogger(__name__)
 
-MAX_RUNS, MAX_SPANS = 2000, 200_000
-"""Read at most, the newest first: more would hold up judging for longer than a few seconds."""
-PAGE = 200
+MAX_SPANS = 200_000
+"""Read at most of one scope: more would hold up judging for longer than a few seconds."""
+PAGE = 500
+TOGETHER = 200
+"""Scopes whose runs are looked for in one query."""
 
 
-def earlier(store: Store, scope: Scope, run: Run, since_ns: int) -> Stored:
-    """Spans of the runs that share the scope of `run` and started since then, and the findings of that scope.
+def earlier(store: Store, asked: Sequence[Asked]) -> Iterator[tuple[Asked, Stored]]:
+    """Spans of the runs that share these scopes, and the findings of each scope, in few queries for all of a kind.
 
     Raises Retryable when the store is away.
     """
-    filters = filters_of(scope, run)
-    spans: list[Span] = []
-    runs, after, first = 0, None, None
-    while True:
+    kinds: dict[tuple[str, ...], list[Asked]] = {}
+    for each in asked:
+        service = each.run.service if each.scope == "agent" else ""
+        nameless = "nameless" if each.value is None else ""
+        kinds.setdefault((each.scope, each.run.tenant, service, nameless), []).append(each)
+    for alike in kinds.values():
+        for start in range(0, len(alike), TOGETHER):
+            yield from _read(store, alike[start : start + TOGETHER])
+
+
+def _read(store: Store, asked: list[Asked]) -> Iterator[tuple[Asked, Stored]]:
+    by_value = {each.value: each for each in asked}
+    filters = filters_of(asked)
+    scope, since_ns = asked[0].scope, min(each.since_ns for each in asked)
+    for run in _runs(store, filters, since_ns, by_value):
+        ours = by_value.get(value_of(scope, run))
+        if ours is not None and ours.takes(run):
+            ours.runs.append(run)
+    for finding in _findings(store, scope, filters):
+        ours = by_value.get(finding.session_id if scope == "session" else finding.agent if scope == "agent" else None)
+        if ours is not None:
+            ours.findings.append(finding)
+    spans = _spans(store, asked)
+    for each in asked:
+        own = [span for run in each.runs for trace_id in run.trace_ids for span in spans.get(trace_id, ())]
+        yield each, Stored(own, each.findings, first=each.runs[-1] if each.runs else None)
+
+
+def _spans(store: Store, asked: list[Asked]) -> dict[str, list[Span]]:
+    """By trace, of the newest runs of each scope as many as may be read."""
+    traces = {trace_id: None for each in asked for run in _fitting(each) for trace_id in run.trace_ids}
+    found: dict[str, list[Span]] = {}
+    wanted = list(traces)
+    for start in range(0, len(wanted), PAGE):
+        for span in store.load_spans(asked[0].run.tenant, wanted[start : start + PAGE]):
+            found.setdefault(span.trace_id, []).append(span)
+    return found
+
+
+def _fitting(asked: Asked) -> list[Run]:
+    steps, fitting = 0, list[Run]()
+    for run in asked.runs:
+        if fitting and steps + run.totals.steps > MAX_SPANS:
+            break
+        fitting.append(run)
+        steps += run.totals.steps
+    if len(fitting) < len(asked.runs) or len(fitting) == MAX_RUNS:
+        log.warning("a %s has more than %d earlier runs: older ones are not judged with it", asked.scope, len(fitting))
+    return fitting
+
+
+def _runs(
+    store: Store, filters: Mapping[str, str | tuple[str, ...]], since_ns: int, wanted: Mapping[str | None, Asked]
+) -> Iterator[Run]:
+    """Newest first, until there are no more or every scope has all that it may."""
+    after = None
+    while any(len(each.runs) < MAX_RUNS for each in wanted.values()):
         page = store.list_trajectories(Listing(filters, since_ns=since_ns, after=after, limit=PAGE))
-        ours = [known for known in page if _same(scope, known, run)]
-        traces = {trace_id: None for known in ours for trace_id in known.trace_ids}
-        first = ours[-1] if ours else first
-        spans += store.load_spans(run.tenant, list(traces)) if traces else []
-        runs += len(page)
+        yield from page
         if len(page) < PAGE:
-            return Stored(spans, _findings(store, scope, run, filters), first=first)
-        if runs >= MAX_RUNS or len(spans) >= MAX_SPANS:
-            log.warning("a %s has more than %d earlier runs: older ones are not judged with it", scope, runs)
-            return Stored(spans, _findings(store, scope, run, filters), first=first)
+            return
         after = (page[-1].started_ns, page[-1].trajectory_id)
 
 
-def filters_of(scope: Scope, run: Run) -> dict[str, str]:
-    filters = {"tenant": run.tenant}
-    if scope == "session":
-        filters["session_id"] = run.session_id or ""
-    elif scope == "user":
-        filters["user_id"] = run.user_id or ""
-    elif scope == "agent":
+def _findings(store: Store, scope: Scope, filters: Mapping[str, str | tuple[str, ...]]) -> Iterator[Finding]:
+    """What was told of the scopes; of users nothing, as findings do not name users."""
+    after = None
+    while scope != "user":
+        page = store.list_findings(Listing({**filters, "scope": scope}, after=after, limit=PAGE))
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = (page[-1].first_seen_ns, page[-1].finding_id)
+
+
+def filters_of(asked: Iterable[Asked]) -> dict[str, str | tuple[str, ...]]:
+    """What the runs and findings of scopes that are alike have; nameless runs of a service cannot be asked for alone."""
+    asked = list(asked)
+    run, scope = asked[0].run, asked[0].scope
+    filters: dict[str, str | tuple[str, ...]] = {"tenant": run.tenant}
+    if scope == "agent":
         filters["service"] = run.service
+    values = tuple(value for each in asked if (value := each.value) is not None)
+    name = {"session": "session_id", "user": "user_id", "agent": "agent"}.get(scope)
+    if name is not None and len(values) == len(asked):
+        filters[name] = values
     return filters
-
-
-def _same(scope: Scope, known: Run, run: Run) -> bool:
-    return scope != "agent" or (known.agent == run.agent and (known.agent is not None or known.status not in OPEN))
-
-
-def _findings(store: Store, scope: Scope, run: Run, filters: Mapping[str, str]) -> Sequence[Finding]:
-    """What was told of the scope; of a user nothing, as findings do not name users."""
-    if scope == "user":
-        return ()
-    found = store.list_findings(Listing({**filters, "scope": scope}, limit=PAGE))
-    return [f for f in found if scope != "agent" or f.agent == run.agent]

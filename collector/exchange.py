@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from trailhound.collector.asked import Asked
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.decode import Received
 from trailhound.collector.overhear import Told
 from trailhound.collector.parked import Heard, ParkedRun
 from trailhound.collector.stamp import Stamp
 from trailhound.collector.store import LogRow
-from trailhound.model import Finding, Rejected, Run, Scope, Span, Step
+from trailhound.model import Finding, Rejected, Run, Span, Step
 
 Key = tuple[str, str]
 """(tenant, trajectory id) or (tenant, trace id)."""
@@ -49,8 +50,12 @@ class Recall(Protocol):
         """Before many are asked for: these will be, traces that are not in memory and parked runs."""
         ...
 
-    def scope(self, scope: Scope, name: str, run: Run, since_ns: int) -> Stored | None:
-        """The earlier runs of the scope `name` of a run that are not in memory; None when they cannot be read now."""
+    def expect_scopes(self, asked: Iterable[Asked]) -> None:
+        """Before many are asked for: these scopes will be."""
+        ...
+
+    def scope(self, asked: Asked) -> Stored | None:
+        """The earlier runs of a scope that are not in memory; None when they cannot be read now."""
         ...
 
     def has(self, told: Stamp) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from trailhound.collector.asked import Asked
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.earlier import earlier
 from trailhound.collector.exchange import Key, Stored
@@ -13,7 +14,6 @@ from trailhound.collector.readback import Late, read_back
 from trailhound.collector.stamp import Stamp
 from trailhound.collector.store import Store
 from trailhound.errors import Retryable
-from trailhound.model import Run, Scope
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class Recall:
         self._closed, self._store, self.has = closed, store, has
         self._owed: dict[tuple[str, ...], Late | ParkedRun] = {}
         self._expected: dict[tuple[str, ...], Stored] = {}
+        self._scopes: dict[Key, Stored] = {}
         self._left = AT_ONCE
 
     def expect(self, traces: Iterable[Key], parked: Iterable[ParkedRun] = ()) -> None:
@@ -52,15 +53,33 @@ class Recall:
     def parked(self, entry: ParkedRun) -> Stored | None:
         return self._now_or_later(entry)
 
-    def scope(self, scope: Scope, name: str, run: Run, since_ns: int) -> Stored | None:
-        told = self._closed.told(run.tenant, name)
+    def expect_scopes(self, asked: Iterable[Asked]) -> None:
+        """As `expect`, for scopes."""
+        ready = []
+        for each in asked:
+            told = self._closed.told(each.run.tenant, each.name)
+            if told is not None and self.has(told):
+                ready.append(each)
+        self._scopes = dict(self._load_scopes(ready)) if len(ready) > 1 else {}
+
+    def scope(self, asked: Asked) -> Stored | None:
+        key = (asked.run.tenant, asked.name)
+        told = self._closed.told(*key)
         if told is None:
             return Stored()
-        store = self._store() if self.has(told) else None
+        found = self._scopes.pop(key, None)
+        if found is None and self.has(told):
+            found = next((stored for _, stored in self._load_scopes([asked])), None)
+        return found
+
+    def _load_scopes(self, asked: list[Asked]) -> list[tuple[Key, Stored]]:
+        store = self._store() if asked else None
+        if store is None:
+            return []
         try:
-            return None if store is None else earlier(store, scope, run, since_ns)
+            return [((each.run.tenant, each.name), stored) for each, stored in earlier(store, asked)]
         except Retryable:
-            return None
+            return []
 
     def _now_or_later(self, what: Late | ParkedRun) -> Stored | None:
         if what.key in self._owed:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from trailhound.collector.asked import Asked
 from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.earlier import place_of
@@ -14,6 +15,7 @@ from trailhound.collector.assemble.idling import IdleTimes
 from trailhound.collector.assemble.lessons import Lessons
 from trailhound.collector.assemble.life import OPEN, Outlook, outlook
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.news import News
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.room import Room
 from trailhound.collector.assemble.scopes import WiderScopes
@@ -25,7 +27,7 @@ from trailhound.collector.parked import Parked
 from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
-from trailhound.model import Finding, Record, Run, RunStatus, Scope, Step, Trajectory
+from trailhound.model import Finding, Record, Run, RunStatus, Step, Trajectory
 
 if TYPE_CHECKING:  # `check` does without the library for metrics, which takes long to load
     from trailhound.metrics import Metrics
@@ -64,7 +66,7 @@ class Watch:
         self.background = Background(self.rules, lessons)
         self._dirty: dict[Key, LiveRun] = {}
         self._told = Told()
-        self._wider = WiderScopes(self.rules, self._earlier if recall is not None else None, self._told.forget)
+        self._wider = WiderScopes(self.rules, self._earlier, recall.expect_scopes, self._told.forget) if recall is not None else WiderScopes(self.rules, forgotten=self._told.forget)  # fmt: skip
         self._broken: set[Key] = set()
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
@@ -93,11 +95,10 @@ class Watch:
         if stored.parked is not None and not stored.spans:
             self._count_closed(stored.parked.trajectory_id, "lost")
 
-    def _earlier(self, scope: Scope, key: Key, run: Run) -> tuple[list[LiveRun], Run | None] | None:
+    def _earlier(self, key: Key, asked: Asked) -> tuple[list[LiveRun], Run | None] | None:
         """The runs of a session, agent, user or tenant that left memory."""
         assert self._recall is not None
-        looks_back_ns = self.rules.looks_back_ns(scope)
-        stored = self._recall.scope(scope, key[1], run, max(0, run.started_ns - looks_back_ns) if looks_back_ns else 0)
+        stored = self._recall.scope(asked)
         if stored is None:
             return None
         for finding in stored.findings:
@@ -204,6 +205,7 @@ class Watch:
     # ------------------------------------------------------------ answers out
 
     def _settle_all(self) -> None:
+        settled: list[tuple[LiveRun, News]] = []
         for run in list(self._dirty.values()):
             if not run.has_steps:
                 self.runs.pop(_key(run), None)
@@ -212,7 +214,10 @@ class Watch:
                 self.verdicts.forget(run)
                 run.empty()
             elif run.run.status in OPEN and _key(run) not in self._broken:
-                self._guard(run, partial(self._settle, run))
+                self._guard(run, partial(self._settle, run, settled))
+        self._wider.expect(run.run for run, _ in settled)
+        for run, news in settled:
+            self._guard(run, partial(self._wider.settle, run, news))
         if self.verdicts.late:
             self._reopen()
 
@@ -233,7 +238,7 @@ class Watch:
             if self._metrics is not None:
                 self._metrics.inc("trailhound_dead_letters_total", reason="run")
 
-    def _settle(self, run: LiveRun) -> None:
+    def _settle(self, run: LiveRun, settled: list[tuple[LiveRun, News]]) -> None:
         news = run.take_news()
         self.verdicts.settle(run, news)
         view = self._outlook(run)
@@ -242,7 +247,7 @@ class Watch:
         if self.config.runs.learn_idle:  # by agent, whose name may have become known just now
             view = self._outlook(run)
         run.due_ns = view.due_ns
-        self._wider.settle(run, news)
+        settled.append((run, news))
         self._due.set(_key(run), view.due_ns)
         self._leaving.settled(_key(run), view, run)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from trailhound.collector.asked import Asked
 from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
@@ -21,8 +22,10 @@ IDLE_STEPS = 20_000
 CATCH_UP_NS = 5_000_000_000
 """How often scopes whose earlier runs could not be read are asked for again."""
 
-Earlier = Callable[[Scope, ScopeKey, Run], tuple[list[LiveRun], Run | None] | None]
+Earlier = Callable[[ScopeKey, Asked], tuple[list[LiveRun], Run | None] | None]
 """The runs of a scope that left memory, assembled, and the header of the first; None when they cannot be read now."""
+Expect = Callable[[Iterable[Asked]], object]
+"""Told before many scopes are asked for."""
 
 
 class WiderScopes:
@@ -33,9 +36,13 @@ class WiderScopes:
     """
 
     def __init__(
-        self, rules: RuleSet, earlier: Earlier | None = None, forgotten: Callable[[ScopeKey], None] | None = None
+        self,
+        rules: RuleSet,
+        earlier: Earlier | None = None,
+        expect: Expect | None = None,
+        forgotten: Callable[[ScopeKey], None] | None = None,
     ) -> None:
-        self._rules, self._earlier, self._forgotten = rules, earlier, forgotten
+        self._rules, self._earlier, self._forgotten, self._expect = rules, earlier, forgotten, expect
         self._judges: dict[ScopeKey, ScopeJudge] = {}
         self._findings: dict[ScopeKey, list[Finding]] = {}
         self._judged = tuple(scope for scope in _WIDER if rules.judges(scope))
@@ -60,6 +67,23 @@ class WiderScopes:
         """The scopes that a run is judged in, for whoever remembers which there were."""
         keys = (_key_of(scope, run) for scope in self._judged if not _may_be_named(scope, run))
         return [key[1] for key in keys if key is not None]
+
+    def expect(self, runs: Iterable[Run]) -> None:
+        """Let what is known of the scopes that these runs enter be read together."""
+        if self._expect is None:
+            return
+        wanted: dict[ScopeKey, Asked] = {}
+        for run in runs:
+            for scope in self._judged:
+                key = None if _may_be_named(scope, run) else _key_of(scope, run)
+                if key is not None and key not in self._members:
+                    wanted[key] = self._asked(scope, key, run)
+        if len(wanted) > 1:
+            self._expect(wanted.values())
+
+    def _asked(self, scope: Scope, key: ScopeKey, run: Run) -> Asked:
+        looks_back_ns = self._rules.looks_back_ns(scope)
+        return Asked(scope, key[1], run, max(0, run.started_ns - looks_back_ns) if looks_back_ns else 0)
 
     def settle(self, run: LiveRun, news: News) -> None:
         """Pass on what changed in a run since it was settled last."""
@@ -115,7 +139,7 @@ class WiderScopes:
 
     def _remember(self, scope: Scope, key: ScopeKey, run: Run) -> None:
         """Bring back what is known of a scope that is not in memory."""
-        found = self._earlier(scope, key, run) if self._earlier is not None else ([], None)
+        found = self._earlier(key, self._asked(scope, key, run)) if self._earlier is not None else ([], None)
         if found is None:
             self._owed[key] = (scope, run)
             return

@@ -29,11 +29,11 @@ SESSION_FILTERS = ("tenant", "service", "agent", "session_id", "user_id")
 class Listing:
     """What a list is asked for. Lists are newest first; equal times go by id downwards.
 
-    `filters` compare whole values. `after` is (time, id) of the last item of the page before. The time of a run or
+    `filters` compare whole values; of several in a tuple, one must be equal. `after` is (time, id) of the last item of the page before. The time of a run or
     session is its start, that of a finding when it was first seen; `since_ns` is included, `until_ns` is not.
     """
 
-    filters: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     since_ns: int = 0
     until_ns: int = MAX_NS + 1
     after: tuple[int, str] | None = None

@@ -167,7 +167,8 @@ def _page(items: Iterable[tuple[int, str, _Item]], listing: Listing) -> list[_It
 
 
 def _matches(item: object, listing: Listing) -> bool:
-    return all(getattr(item, name) == value for name, value in listing.filters.items())
+    wanted = ((getattr(item, name), value) for name, value in listing.filters.items())
+    return all(has == value if isinstance(value, str) else has in value for has, value in wanted)
 
 
 def _session(runs: list[Run]) -> Session:

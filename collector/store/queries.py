@@ -124,11 +124,12 @@ def _select(columns: Mapping[str, str], table: str, conditions: list[str], rest:
 def _filters(listing: Listing) -> tuple[list[str], dict[str, Any]]:
     """A filter's name, which `check_filters` knows, is its column in other letters."""
     conditions = []
-    parameters = {}
+    parameters: dict[str, Any] = {}
     for name, value in listing.filters.items():
         column = "".join(part.capitalize() for part in name.split("_"))
-        conditions.append(f"{column} = {{filter_{name}:String}}")
-        parameters[f"filter_{name}"] = value
+        kind, compares = ("String", "=") if isinstance(value, str) else ("Array(String)", "IN")
+        conditions.append(f"{column} {compares} {{filter_{name}:{kind}}}")
+        parameters[f"filter_{name}"] = value if isinstance(value, str) else list(value)
     return conditions, parameters
 
 
