@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from trailhound.canonical import stable_id
 from trailhound.collector.exchange import Stored
 from trailhound.collector.parked import ParkedRun
 from trailhound.collector.store import Store
@@ -36,7 +37,8 @@ def read_back(store: Store, wanted: Sequence[Late | ParkedRun]) -> Iterator[tupl
     for each in wanted:
         by_tenant[each.tenant].append(each)
     for tenant, ours in by_tenant.items():
-        known = _Known(store.trajectories_of(tenant, [_name(each) for each in ours]))
+        homes = [stable_id(tenant, each.trace_id) for each in ours if isinstance(each, Late)]  # as nearly all are named
+        known = _Known(store.trajectories_of(tenant, [*homes, *map(_name, ours)]))
         for some in _together(ours, known):
             yield from _read(store, tenant, some, known)
 

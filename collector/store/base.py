@@ -176,7 +176,10 @@ class Store(Protocol):
         ...
 
     def trajectories_of(self, tenant: str, keys: Sequence[str]) -> list[Run]:
-        """The runs with one of these trajectory ids or trace ids, in order of (start, id)."""
+        """The runs with one of these trajectory ids or trace ids, in order of (start, id).
+
+        Of the runs of one trace those may be left out that have not its id, when one that has it is asked for.
+        """
         ...
 
     def list_trajectories(self, listing: Listing) -> list[Run]:

@@ -51,15 +51,21 @@ def get_trajectory(connection: Connection, key: str, tenant: str | None) -> Run 
 
 
 def trajectories_of(connection: Connection, tenant: str, keys: Sequence[str]) -> list[Run]:
-    """See `Store.trajectories_of`."""
+    """See `Store.trajectories_of`. By the primary key first: only what that does not find is looked for by trace."""
+    found = _matching(connection, tenant, keys, "TrajectoryId IN {keys:Array(String)}")
+    known = {run.trajectory_id for run in found} | {trace_id for run in found for trace_id in run.trace_ids}
+    found += _matching(connection, tenant, [key for key in keys if key not in known], "hasAny(TraceIds, {keys:Array(String)})")  # fmt: skip
+    return sorted(
+        {run.trajectory_id: run for run in found}.values(), key=lambda run: (run.started_ns, run.trajectory_id)
+    )
+
+
+def _matching(connection: Connection, tenant: str, keys: Sequence[str], match: str) -> list[Run]:
     if not keys:
         return []
-    match = (
-        "Tenant = {tenant:String} AND (TrajectoryId IN {keys:Array(String)} OR hasAny(TraceIds, {keys:Array(String)}))"
-    )
-    found = f"SELECT Tenant, TrajectoryId FROM trajectories WHERE {match}"
-    conditions = [STANDING, match, f"(Tenant, TrajectoryId) IN ({found})"]
-    sql = _select(RUN_COLUMNS, "trajectories", conditions, "ORDER BY StartedAt, TrajectoryId")
+    match = f"Tenant = {{tenant:String}} AND {match}"
+    conditions = [STANDING, match, f"(Tenant, TrajectoryId) IN (SELECT Tenant, TrajectoryId FROM trajectories WHERE {match})"]  # fmt: skip
+    sql = _select(RUN_COLUMNS, "trajectories", conditions, "")
     return [read_run(row) for row in connection.fetch(sql, tenant=tenant, keys=list(keys))]
 
 
