@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from trailhound.canonical import parse_json, too_deep
+from trailhound.model import Model
 
 REDACTED = frozenset({"__REDACTED__", "<REDACTED>", "[REDACTED]"})
 """What OpenInference, Claude Code and others put in the place of hidden content."""
@@ -61,6 +62,12 @@ def money(value: Any) -> Decimal | None:
     except InvalidOperation:
         return None
     return amount if amount.is_finite() and amount >= 0 else None
+
+
+@lru_cache(maxsize=1024)
+def model_of(provider: str | None, request: str | None, response: str | None) -> Model:
+    """One object for equal models: there are few. OpenLLMetry 0.62 still writes some providers with capitals."""
+    return Model(provider.lower() if provider is not None else None, request, response)
 
 
 def words(value: Any) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ DETAILS = "gen_ai.client.inference.operation.details"
 """Event that carries the same keys as a span (OTel GenAI 1.37)."""
 _CHOICES = ("gen_ai.choice", "gen_ai.content.completion")
 _PROMPTS = ("gen_ai.content.prompt",)
+_WHOLE = ("gen_ai.prompt", "gen_ai.completion")
 
 
 def add_events(seen: Seen, table: KeyTable) -> None:
@@ -30,8 +31,8 @@ def add_events(seen: Seen, table: KeyTable) -> None:
 
 def old_messages(name: str, body: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages of an event of the old conventions: one each, but that of 1.27 holds the whole side as JSON."""
-    for key in ("gen_ai.prompt", "gen_ai.completion"):
-        whole = parse_json(body.get(key))
+    for key in _WHOLE:
+        whole = parse_json(body[key]) if key in body else None
         if isinstance(whole, list) and whole and all(isinstance(m, dict) and "role" in m for m in whole):
             return whole
     return [old_message(name, body)]
@@ -42,7 +43,7 @@ def old_message(name: str, body: dict[str, Any]) -> dict[str, Any]:
 
     Frameworks put JSON text under `content`, `message`, `tool_calls` (Strands, Semantic Kernel, Spring AI).
     """
-    message = {key: parse_json(value) for key, value in body.items()}
+    message = {key: parse_json(value) if value.__class__ is str else value for key, value in body.items()}
     inner = message.pop("message", message.pop("gen_ai.completion", message.pop("gen_ai.prompt", None)))
     if isinstance(inner, dict):
         message.update(inner)

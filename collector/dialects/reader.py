@@ -12,13 +12,13 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects import approvals, content, crewai, failures, flattened
 from trailhound.collector.dialects.base import AGENT, APPROVAL, LLM, OTHER, TOOL, Dialect, KindOf, Seen
-from trailhound.collector.dialects.coerce import money, text, words
+from trailhound.collector.dialects.coerce import model_of, money, text, words
 from trailhound.collector.dialects.cut import is_cut
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
 from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.collector.dialects.usage import normalise
-from trailhound.model import Model, Span, Step
+from trailhound.model import Span, Step
 
 _REMOTE = 0x300
 """OTLP span flags: bit 8 says that bit 9 is set on purpose, bit 9 that the parent is in another process."""
@@ -52,7 +52,7 @@ class Reader:
         facts, scope = seen.facts, span.scope.name
         voice = table.voice(seen.dialects, scope)
         origin = self._origins.of(span.resource, task)
-        kind = facts.get("kind") or table.kind_by_name(seen.dialects, span.name) or _guess(span, facts)
+        kind = facts.get("kind") or voice.kind(span.name) or _guess(span, facts)
         step = Step(
             span.tenant,
             span.trace_id,
@@ -102,7 +102,7 @@ def _fill(step: Step, seen: Seen) -> None:
     facts = seen.facts
     provider, request, response = facts.get("provider"), facts.get("request_model"), facts.get("response_model")
     if request is not None or response is not None or provider is not None:
-        step.model = _model(text(provider), text(request), text(response))
+        step.model = model_of(text(provider), text(request), text(response))
     if "input_tokens" in facts or "output_tokens" in facts:
         step.usage = normalise(facts, exclusive=bool(facts.get("exclusive")))
     if "cost" in facts:
@@ -119,12 +119,6 @@ def _fill(step: Step, seen: Seen) -> None:
         step.truncated = step.truncated or is_cut(given) or is_cut(brought)
         if not step.container:
             step.input, step.output = given, brought
-
-
-@lru_cache(maxsize=1024)
-def _model(provider: str | None, request: str | None, response: str | None) -> Model:
-    """One object for equal models: there are few. OpenLLMetry 0.62 still writes some providers with capitals."""
-    return Model(provider.lower() if provider is not None else None, request, response)
 
 
 def _fill_tool(step: Step, seen: Seen) -> None:

@@ -6,11 +6,10 @@ of an agent span adds up over the life of the Agent object, so it says nothing a
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from trailhound.collector.dialects.base import Dialect, Seen
-from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.coerce import literal, model_of
 from trailhound.collector.dialects.toolcalls import plain, tool_call
 from trailhound.model import Approval, Step
 
@@ -21,7 +20,9 @@ _BEFORE_TOOL = "before_tool_call"
 
 def refine(step: Step, seen: Seen) -> None:
     if step.model is not None and step.model.provider == _FRAMEWORK:
-        step.model = replace(step.model, provider=None)  # the provider follows from the model's name
+        step.model = model_of(
+            None, step.model.request, step.model.response
+        )  # the provider follows from the model's name
     if step.kind == "tool":
         _tool(step, seen.facts)
     elif step.kind == "agent":

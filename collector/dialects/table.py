@@ -43,6 +43,15 @@ class Voice:
     records_tools: bool
     """Whether the instrumentation gives every executed tool a span."""
     refiners: tuple[Refine, ...]
+    names: tuple[tuple[str, KindOf], ...]
+    """Names of spans that tell their kind, as in `Dialect.names`."""
+
+    def kind(self, name: str) -> KindOf | None:
+        """The kind of a span of this name."""
+        for known, kind in self.names:
+            if name == known or (known.endswith(" ") and name.startswith(known)):
+                return kind
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,17 +207,9 @@ class KeyTable:
         told = self._told(bits)
         records = any(d.records_tools(scope) for d in told if d.records_tools is not None)
         refiners = tuple(d.refine for d in told if d.refine is not None)
-        voice = self._voices[bits, scope] = Voice(self.names(bits), records, refiners)
+        names = tuple(item for d in told for item in d.names.items())
+        voice = self._voices[bits, scope] = Voice(self.names(bits), records, refiners, names)
         return voice
-
-    def kind_by_name(self, bits: int, name: str) -> KindOf | None:
-        """What a dialect in `bits` says of a span named `name`."""
-        for dialect in self._dialects:
-            if dialect.names and self._bits[dialect.name] & bits:
-                for known, kind in dialect.names.items():
-                    if name == known or (known.endswith(" ") and name.startswith(known)):
-                        return kind
-        return None
 
     def _learn(self, name: str) -> Key:
         if len(self._keys) >= _MEMO_SIZE:

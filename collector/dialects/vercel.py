@@ -6,13 +6,13 @@ of its last step only, so it is dropped. Approvals are parts of the outer span's
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects import approvals
 from trailhound.collector.dialects.base import AGENT, EMBEDDING, LLM, TOOL, Dialect, Seen
-from trailhound.collector.dialects.coerce import text
+from trailhound.collector.dialects.coerce import model_of, text
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.messages import hear
 from trailhound.collector.dialects.toolcalls import call_of
@@ -25,8 +25,9 @@ _APIS = (".chat", ".messages", ".responses", ".completion", ".completions")
 
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
-    if step.model is not None and step.model.provider is not None:
-        step.model = replace(step.model, provider=_provider(step.model.provider))
+    model = step.model
+    if model is not None and model.provider is not None:
+        step.model = model_of(_provider(model.provider), model.request, model.response)
     step.agent = step.agent or text(facts.get("ai_function"))
     if step.container:
         step.usage = None
@@ -37,6 +38,7 @@ def refine(step: Step, seen: Seen) -> None:
         _answer(step, facts)
 
 
+@lru_cache(maxsize=256)
 def _provider(name: str) -> str:
     for api in _APIS:
         name = name.removesuffix(api)
