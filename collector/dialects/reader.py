@@ -149,8 +149,8 @@ def _fill_talk(step: Step, seen: Seen) -> None:
         step.tool_definitions = _shared(facts.get("tool_definitions"))
         step.finish_reasons = words(facts.get("finish_reasons")) or tuple(talk.finish_reasons)
         step.response_id = text(facts.get("response_id"))
-    step.system_prompt = talk.system if facts.get("system") is None else system_text(facts["system"])
-    step.input, step.output = content.question(talk, facts), content.answer(talk, facts)
+    step.system_prompt = _shared(talk.system if facts.get("system") is None else system_text(facts["system"]))
+    step.input, step.output = _shared(content.question(talk, facts)), content.answer(talk, facts)
     if talk.cut or is_cut(step.input) or is_cut(step.output):
         step.truncated = True
     if talk.marks:
@@ -175,5 +175,5 @@ def _one_copy(value: str) -> str:
 
 
 def _shared(value: Any) -> Any:
-    """One string object for equal texts: every model call of a run repeats the tool definitions."""
-    return _one_copy(value) if isinstance(value, str) else value
+    """One string object for equal texts: every model call of a run repeats system prompt, tool definitions, question."""
+    return _one_copy(value) if value.__class__ is str else value

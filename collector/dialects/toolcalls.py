@@ -18,6 +18,8 @@ _PYTHON = frozenset(("args", "kwargs", "sanitize_inputs_outputs"))
 """OpenInference (LlamaIndex, smolagents), Traceloop's decorators; the last is an argument of smolagents' own."""
 _OUTPUTS = ("text", "json", "error-text", "error-json", "content")
 """`type` of a `LanguageModelV2ToolResultOutput`."""
+_SHARED = 4096
+"""Characters of a result that is kept once for all steps that repeat it; longer ones would take much to remember."""
 _JSON_STARTS = frozenset(("{", "[", '"', " ", "\n"))
 
 
@@ -94,9 +96,18 @@ def unwrap_python(step: Step) -> None:
 
 def plain(content: Any) -> Any:
     """A tool's result without its wrapping: in text parts, in a JSON block of Bedrock, in an output of Vercel AI 5 on."""
-    if content.__class__ is str and content[:1] not in _JSON_STARTS:
-        return content
-    content = parse_json(content) if content.__class__ is str else flat_enough(content)
+    if content.__class__ is not str:
+        return _unwrapped(flat_enough(content))
+    return _shared_result(content) if len(content) <= _SHARED else _unwrapped(parse_json(content))
+
+
+@lru_cache(maxsize=1024)
+def _shared_result(content: str) -> Any:
+    """One object for equal results: the model calls after a tool's each repeat what it returned."""
+    return content if content[:1] not in _JSON_STARTS else _unwrapped(parse_json(content))
+
+
+def _unwrapped(content: Any) -> Any:
     if content.__class__ is list and content:
         found = [p.get("text") for p in content if p.__class__ is dict]
         texts = [text for text in found if isinstance(text, str)]
