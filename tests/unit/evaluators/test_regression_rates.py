@@ -30,7 +30,9 @@ def test_unchanged_runs_are_hardly_ever_flagged(sigma: float) -> None:
 
 
 def test_dearer_runs_are_found() -> None:
-    assert BENCH.power(0.1, 1.8, 300, 7, dear=1).interval()[1] >= 0.95
+    assert BENCH.power(0.1, 1.8, 300, 7).interval()[0] >= 0.95
+    one_alone = [BENCH.power(0.1, 1.8, 300, 7, dear=(metric,)) for metric in BENCH.ALL]
+    assert BENCH.together(one_alone).interval()[1] >= 0.95
     assert BENCH.power(0.3, 3.0, 300, 7).interval()[1] >= 0.99
 
 
