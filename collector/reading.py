@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -11,7 +12,7 @@ from trailhound.clock import rfc3339
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.view import Document, Page
 from trailhound.collector.decode.encode import encode_request
-from trailhound.collector.rebuild import logs_request, rebuild, stored_of
+from trailhound.collector.rebuild import grouped, logs_request, rebuild, stored_of
 from trailhound.collector.store import Listing, Session, Store
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved, frozen
@@ -138,6 +139,18 @@ class Reading:
         store = self._need_store()
         run = store.get_trajectory(key)
         return None if run is None else logs_request(store.load_logs(run.tenant, run.trace_ids))
+
+    def traces(self, tenant: str, trace_ids: Sequence[str]) -> list[Document]:
+        spans, logs = stored_of(self._need_store(), tenant, trace_ids)
+        spans_of, logs_of = grouped(spans), grouped(logs)
+        return [
+            {
+                "trace_id": trace_id,
+                "spans": b64encode(encode_request(spans_of.get(trace_id, []))).decode(),
+                "logs": b64encode(logs_request(logs_of.get(trace_id, []))).decode(),
+            }
+            for trace_id in dict.fromkeys(trace_ids)
+        ]
 
     def finding(self, finding_id: str) -> Document | None:
         for finding in self._unsaved.findings():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from trailhound.collector.assemble.lessons import Learnt, Lessons
 from trailhound.collector.exchange import Stored
@@ -11,10 +12,20 @@ from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.model import Span, Trajectory
 
+T = TypeVar("T", Span, LogRow)
+
 
 def stored_of(store: Store, tenant: str, trace_ids: Sequence[str]) -> tuple[list[Span], list[LogRow]]:
     """What the store has of these traces: spans, and log records about them."""
     return store.load_spans(tenant, trace_ids), store.load_logs(tenant, trace_ids)
+
+
+def grouped(rows: Iterable[T]) -> dict[str, list[T]]:
+    """By trace id, in order."""
+    found: dict[str, list[T]] = {}
+    for row in rows:
+        found.setdefault(row.trace_id, []).append(row)
+    return found
 
 
 def logs_request(rows: Iterable[LogRow]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trailhound.clock import Clock
@@ -122,6 +122,9 @@ class Shown:
 
     def logs(self, key: str) -> bytes | None:
         return self._reading.logs(key)
+
+    def traces(self, tenant: str, trace_ids: Sequence[str]) -> list[Document]:
+        return self._reading.traces(tenant, trace_ids)
 
     def findings(self, query: ListQuery) -> Page:
         return self._reading.findings(query)

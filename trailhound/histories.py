@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 from trailhound.backtesting import Piece
 from trailhound.checking import RECEIVED_NS
@@ -13,7 +14,7 @@ from trailhound.clock import SystemClock, rfc3339_ns
 from trailhound.collector.api.problems import Problem
 from trailhound.collector.api.query import parse
 from trailhound.collector.decode.encode import encode_request
-from trailhound.collector.rebuild import logs_request, stored_of
+from trailhound.collector.rebuild import grouped, logs_request, stored_of
 from trailhound.collector.store import open_store
 from trailhound.collector.store.base import RUN_FILTERS, Listing, Store
 from trailhound.config import Config
@@ -24,33 +25,60 @@ from trailhound.occupancy import Occupancy
 from trailhound.recordings import Body, Skipped, files, read
 
 PAGE = 500
+TRACES_AT_ONCE, STEPS_AT_ONCE = 100, 5_000
+"""Traces and steps of stored runs that are fetched at once: a query costs the same for one run and for a hundred."""
+
+
+class Listed(NamedTuple):
+    """A stored run whose spans are fetched later; runs sort by their end."""
+
+    ended_ns: int
+    tenant: str
+    trajectory_id: str
+    trace_ids: tuple[str, ...]
+    steps: int
 
 
 class DaemonHistory:
-    """The runs that a daemon has stored, oldest end first, each fetched when its turn comes."""
+    """The runs that a daemon has stored, oldest end first, fetched page by page when their turn comes."""
 
     def __init__(self, client: Client, limit: int, filters: Mapping[str, str | None]) -> None:
         runs = client.items("trajectories", limit, filters)
-        self._runs = sorted((_end(r), r["tenant"], r["trajectory_id"]) for r in runs)
+        self._runs = sorted(
+            Listed(_end(r), r["tenant"], r["trajectory_id"], tuple(r["trace_ids"]), r["totals"]["steps"]) for r in runs
+        )
         self._client = client
 
     def __len__(self) -> int:
         return len(self._runs)
 
     def pieces(self) -> Iterator[Piece]:
-        for ended_ns, tenant, trajectory_id in self._runs:
-            try:
-                spans, logs = self._client.spans(trajectory_id), self._client.logs(trajectory_id)
-            except Invalid as error:
-                if error.reason != "not_found":
-                    raise
-                yield ()  # retention has taken it meanwhile
-            else:
-                yield _piece(tenant, spans, logs, ended_ns)
+        for page in pages(self._runs):
+            asked = [trace_id for run in page for trace_id in run.trace_ids]
+            found: dict[str, tuple[bytes, bytes]] = {}
+            for start in range(0, len(asked), TRACES_AT_ONCE):
+                found |= self._client.traces(page[0].tenant, asked[start : start + TRACES_AT_ONCE])
+            for run in page:
+                spans, logs = (b"".join(found[trace_id][part] for trace_id in run.trace_ids) for part in (0, 1))
+                yield _piece(run.tenant, spans, logs, run.ended_ns)  # empty: retention has taken it meanwhile
+
+
+def pages(runs: Iterable[Listed]) -> Iterator[list[Listed]]:
+    """Runs in order, so many at once as one request may ask for and a moment may bring."""
+    page: list[Listed] = []
+    traces = steps = 0
+    for run in runs:
+        traces, steps = traces + len(run.trace_ids), steps + run.steps
+        if page and (run.tenant != page[0].tenant or traces > TRACES_AT_ONCE or steps > STEPS_AT_ONCE):
+            yield page
+            page, traces, steps = [], len(run.trace_ids), run.steps
+        page.append(run)
+    if page:
+        yield page
 
 
 def _piece(tenant: str, spans: bytes, logs: bytes, ended_ns: int) -> Piece:
-    """One run: its spans, and what log records say of it."""
+    """One run: its spans, and what log records say of it. Protobuf messages are joined by joining their bytes."""
     found = (Record("traces", tenant, spans, ended_ns), Record("logs", tenant, logs, ended_ns))
     return tuple(record for record in found if record.body)
 
@@ -70,15 +98,22 @@ class StoreHistory:
             raise Invalid(str(error), reason="usage") from None
         listing = Listing(query.filters, query.since_ns, query.until_ns)
         self._store = store
-        self._runs = sorted(_listed(store, limit, listing), key=lambda r: (r.ended_ns, r.trajectory_id))
+        self._runs = sorted(
+            Listed(r.ended_ns, r.tenant, r.trajectory_id, tuple(r.trace_ids), r.totals.steps)
+            for r in _listed(store, limit, listing)
+        )
 
     def __len__(self) -> int:
         return len(self._runs)
 
     def pieces(self) -> Iterator[Piece]:
-        for run in self._runs:
-            spans, logs = stored_of(self._store, run.tenant, run.trace_ids)
-            yield _piece(run.tenant, encode_request(spans), logs_request(logs), run.ended_ns)
+        for page in pages(self._runs):
+            spans, logs = stored_of(self._store, page[0].tenant, [each for run in page for each in run.trace_ids])
+            spans_of, logs_of = grouped(spans), grouped(logs)
+            for run in page:
+                own = [span for trace_id in run.trace_ids for span in spans_of.get(trace_id, ())]
+                said = [row for trace_id in run.trace_ids for row in logs_of.get(trace_id, ())]
+                yield _piece(run.tenant, encode_request(own), logs_request(said), run.ended_ns)
 
 
 @contextmanager

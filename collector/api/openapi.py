@@ -16,6 +16,7 @@ _NULLABLE = {"type": ["string", "null"]}
 _TIME = {"type": ["string", "null"], "format": "date-time"}
 _NUMBER = {"type": "number"}
 _NAMES = {"type": "array", "items": _STRING, "description": "Names or globs, matched whole"}
+_BASE64 = {"type": "string", "contentEncoding": "base64", "contentMediaType": "application/x-protobuf"}
 _COUNT = {"type": "integer", "minimum": 0}
 
 
@@ -36,6 +37,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         started_at=_TIME, ended_at=_TIME, duration_s=_NUMBER, input={}, output={},
         dialects={"type": "array", "items": _STRING}, steps={"type": "array", "items": {"type": "object"}},
         totals={"type": "object"}, findings={"type": "array", "items": {"$ref": "#/components/schemas/Finding"}},
+    ),
+    "Traces": _object(
+        items={"type": "array", "items": _object(trace_id=_STRING, spans=_BASE64, logs=_BASE64)},
     ),
     "Finding": _object(
         finding_id=_STRING, rule=_STRING, severity={"enum": ["info", "warning", "critical"]},

@@ -36,6 +36,10 @@ class Route:
     """Name of the schema of the body, where there is one."""
 
 
+MAX_TRACES = 200
+"""Traces that one request may ask for: 6.6 kB of an address, of which aiohttp reads 8."""
+
+
 class Handlers(Asking):
     """Answers requests from a View, whose calls block and therefore run in `workers`."""
 
@@ -57,6 +61,7 @@ class Handlers(Asking):
             Route(f"{v1}/trajectories/{{id}}", self.trajectory, "One whole run, by trajectory id or trace id", answer="Trajectory"),
             Route(f"{v1}/trajectories/{{id}}/spans", self.spans, "The stored spans of a run as an OTLP request, by trajectory id or trace id", answer="application/x-protobuf"),
             Route(f"{v1}/trajectories/{{id}}/logs", self.logs, "The stored log records about a run as an OTLP request, by trajectory id or trace id", answer="application/x-protobuf"),
+            Route(f"{v1}/traces", self.traces, f"Stored traces as OTLP requests: `trace_ids` of one `tenant`, at most {MAX_TRACES} with commas between", answer="Traces"),
             Route(f"{v1}/findings", self.findings, "Findings, newest first", FINDING_FILTERS, "Finding"),
             Route(f"{v1}/findings/{{id}}", self.finding, "One finding", answer="Finding"),
             Route(f"{v1}/sessions", self.sessions, "Sessions with their totals, newest first", SESSION_FILTERS, "Session"),
@@ -139,6 +144,13 @@ class Handlers(Asking):
         if body is None:
             raise Problem(404, "no trajectory or trace has this id")
         return web.Response(body=body, content_type="application/x-protobuf")
+
+    async def traces(self, request: web.Request) -> web.Response:
+        tenant = request.query.get("tenant", "default")
+        trace_ids = [each for each in request.query.get("trace_ids", "").split(",") if each]
+        if not 0 < len(trace_ids) <= MAX_TRACES:
+            raise Problem(400, f"`trace_ids`: name 1 to {MAX_TRACES} traces, with commas between")
+        return as_json({"items": await self._ask(lambda: self._view.traces(tenant, trace_ids))})
 
     async def finding(self, request: web.Request) -> web.Response:
         return await self._one(request, self._view.finding, "finding")

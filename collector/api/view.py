@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,6 +54,10 @@ class View(Protocol):
 
     def logs(self, key: str) -> bytes | None:
         """The stored log records about that run as an OTLP `ExportLogsServiceRequest`."""
+        ...
+
+    def traces(self, tenant: str, trace_ids: Sequence[str]) -> list[Document]:
+        """What is stored of each of these traces of a tenant: its spans, and the log records about it, as OTLP requests."""
         ...
 
     def findings(self, query: ListQuery) -> Page: ...

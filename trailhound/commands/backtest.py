@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,8 @@ import typer
 from trailhound import options
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from trailhound.backtesting import Backtest, History
     from trailhound.config import Config
 
@@ -83,23 +85,37 @@ def _history(
         yield histories.FileHistory(paths, today.receive.max_request)
     elif offline:
         with histories.opened(today) as store:
-            yield histories.StoreHistory(store, limit, asked)
+            with _busy("listing the stored runs"):
+                history = histories.StoreHistory(store, limit, asked)
+            yield history
     else:
         from trailhound.client import Client
 
         client = Client(api)
-        yield histories.DaemonHistory(client, limit, asked)
+        with _busy("listing the runs that the daemon has stored"):
+            runs = histories.DaemonHistory(client, limit, asked)
+        yield runs
         options.note_partial(client.partial)
+
+
+def _busy(what: str) -> AbstractContextManager[object]:
+    """Says on stderr, where someone is looking, what takes a moment."""
+    return _console().status(what) if _console().is_terminal else nullcontext()
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def _judge(test: Backtest, history: History) -> None:
     """Judge all of it, with a bar on stderr where someone is looking."""
-    import sys
-
-    from rich.console import Console
     from rich.progress import track
 
-    pieces = history.pieces()
-    quiet = not sys.stderr.isatty()
-    for piece in track(pieces, "judging", len(history), console=Console(stderr=True), disable=quiet, transient=True):
+    console = _console()
+    pieces = track(
+        history.pieces(), "judging", len(history), console=console, disable=not console.is_terminal, transient=True
+    )
+    for piece in pieces:
         test.take(piece)

@@ -6,7 +6,7 @@ import base64
 import http.client
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,9 @@ class PlainView:
     def logs(self, key: str) -> bytes | None:
         return b"logs" if key == "t1" else None
 
+    def traces(self, tenant: str, trace_ids: Sequence[str]) -> list[Document]:
+        return [{"trace_id": each, "spans": "", "logs": ""} for each in trace_ids if tenant == "default"]
+
     def trajectory(self, key: str) -> Document | None:
         return {"trajectory_id": key} if key == "t1" else None
 
@@ -138,6 +141,14 @@ def test_a_list_carries_its_items_and_where_it_goes_on(served: Served) -> None:
     ask(address, f"/api/v1/trajectories?cursor={body['next_cursor']}")
     assert view.asked[0] == ListQuery(1, None, 1_767_323_045_000_000_006, filters={"status": "open"})
     assert view.asked[1].after == Place(5, "t1")
+
+
+def test_many_traces_come_at_once(served: Served) -> None:
+    client = Client(f"http://{served[1]}")
+    assert client.traces("default", ["a", "b"]) == {"a": (b"", b""), "b": (b"", b"")}
+    for wrong in ([], ["a"] * 201):
+        with pytest.raises(Invalid, match="name 1 to 200 traces"):
+            client.traces("default", wrong)
 
 
 @pytest.mark.parametrize("what", ["spans", "logs"])
