@@ -127,6 +127,7 @@ class Pump:
         self._enter(block.segment)
         self._watch.segment = block.segment
         self._advance(block.received_ns)
+        self._tell()  # what time alone did, which an undisturbed monitor told before the block came
         for index, record in enumerate(block.records):
             where = Where(block.segment, block.position_after.offset, index)
             if not self._attempts.begin(where):

@@ -60,6 +60,8 @@ class WiderScopes:
         self._owed: dict[ScopeKey, tuple[Scope, Run]] = {}
         """Scopes whose earlier runs could not be read."""
         self._catch_up_ns = 0
+        self._returned: dict[tuple[str, str], Run] = {}
+        """Headers of runs that came back since they were settled last."""
         self._changed: dict[ScopeKey, Run | None] = {}
         """With the run that changed last; None when a run left."""
 
@@ -88,8 +90,11 @@ class WiderScopes:
     def settle(self, run: LiveRun, news: News) -> None:
         """Pass on what changed in a run since it was settled last."""
         place = (run.run.tenant, run.run.trajectory_id)
+        before = self._returned.pop(place, None)
         for scope in self._judged:
             known = self._of_run[scope].get(place)
+            if known is None and before is not None:
+                self._leave_behind(scope, before, run.run)
             key = known if _may_be_named(scope, run.run) else _key_of(scope, run.run)
             if known is not None and known != key:  # known better now, or the part that knew it went to another run
                 del self._of_run[scope][place]
@@ -103,6 +108,18 @@ class WiderScopes:
                 self._pass_on(run, self._judges[key], news)
             if key in self._judges:
                 self._changed[key] = run.run
+
+    def _leave_behind(self, scope: Scope, before: Run, now: Run) -> None:
+        """A run that came back is of another session or agent than when it left: what was told there is judged anew."""
+        key = None if _may_be_named(scope, before) else _key_of(scope, before)
+        if key is None or key == _key_of(scope, now) or key in self._members:
+            return
+        self._members[key] = {}
+        self._remember(scope, key, before)
+        if key not in self._judges:
+            self._open(scope, key)
+        self._changed[key] = None
+        self._rest(key)
 
     def ended(self, run: LiveRun) -> None:
         """A run is over: one whose agent no span named is judged with others like it from now on."""
@@ -166,6 +183,7 @@ class WiderScopes:
             del self._owed[key]
             if key in self._members:
                 self._remember(scope, key, run)
+                self._changed.setdefault(key, None)
             if key in self._owed:
                 return
 
@@ -182,8 +200,9 @@ class WiderScopes:
 
     def returns(self, header: Run) -> None:
         """A run is in memory again that was judged here as it was then: it may turn out to belong elsewhere."""
+        self._returned[header.tenant, header.trajectory_id] = header
         for scope in self._judged:
-            key = _key_of(scope, header)
+            key = None if _may_be_named(scope, header) else _key_of(scope, header)
             if key is not None and key in self._members:
                 self._of_run[scope].setdefault((header.tenant, header.trajectory_id), key)
                 self._members[key][header.trajectory_id] = header
@@ -199,10 +218,12 @@ class WiderScopes:
 
     def _let_go(self, run: LiveRun, key: ScopeKey) -> None:
         """A scope that has no run in memory any more is idle."""
-        members = self._members[key]
-        members.pop(run.run.trajectory_id, None)
-        if members:
-            return
+        self._members[key].pop(run.run.trajectory_id, None)
+        if not self._members[key]:
+            self._rest(key)
+
+    def _rest(self, key: ScopeKey) -> None:
+        """The scope is idle: it may be dropped for others, when what changed in it is told."""
         judge, first = self._judges.get(key), self._first.get(key)
         self._idle[key] = judge.size if judge is not None else first.spans if first is not None else 0
         self._idle_steps += self._idle[key]
@@ -211,7 +232,10 @@ class WiderScopes:
                 self._drop(key)
             return
         while self._idle and (self._idle_steps > IDLE_STEPS or len(self._idle) > IDLE_STEPS):
-            self._drop(next(iter(self._idle)))
+            oldest = next(iter(self._idle))
+            if oldest in self._changed:
+                return
+            self._drop(oldest)
 
     def _drop(self, key: ScopeKey) -> None:
         self._idle_steps -= self._idle.pop(key)

@@ -142,7 +142,8 @@ def test_runs_that_may_still_name_their_agent_are_no_agent_together(tmp_path: Pa
     world.journal.close()
 
 
-def test_runs_that_end_without_a_name_are_judged_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize("restart", [False, True])
+def test_runs_that_end_without_a_name_are_judged_together(tmp_path: Path, restart: bool) -> None:
     world = world_with(tmp_path / "data", budget={"agent": {"tool_calls": 7, "window": "24h"}})
     life = world.live()
     for number in range(2):
@@ -153,6 +154,9 @@ def test_runs_that_end_without_a_name_are_judged_together(tmp_path: Path) -> Non
     world.finish(life)
     [found] = [f for f in world.store.list_findings(ALL) if f.scope == "agent"]
     assert (found.agent, found.details["used"], found.severity) == (None, 6, "warning")
+    if restart:
+        life = world.live()
+        assert life.watch.runs == {}
     named = spans_of(question(1, 3))[0]  # comes late: they are two agents after all
     world.receive(request_of([named]))
     world.finish(life)
