@@ -89,7 +89,7 @@ class Watch:
         """Take a run that was in memory before: it is judged, and counted nowhere; findings of it are told already."""
         for finding in stored.findings:
             self._told.remember((finding.tenant, finding.trajectory_id or ""), finding)
-        if stored.header is not None:
+        if stored.header is not None and stored.spans:
             self._wider.returns(stored.header)
         self._intake.restore(stored, self.segment)
         if stored.parked is not None and not stored.spans:
