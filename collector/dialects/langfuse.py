@@ -28,11 +28,15 @@ from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Failure, Step, Usage
 
+_AGENT_RUN = "haystack.agent.run"
+
 
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     step.records_tools = step.records_tools or "lf_langchain" in facts
     step.agent = step.agent or text(parse_json(facts.get("lf_agent")))
+    if "lf_component" in facts or step.name == _AGENT_RUN:
+        _component(step, facts)
     if step.kind == "other" and step.container and "lf_usage" in facts:
         step.kind, step.container = "llm", False  # SDKs up to 3.3 call a generation a span
     if step.kind == "tool" and step.tool is not None:
@@ -53,6 +57,14 @@ def refine(step: Step, seen: Seen) -> None:
         step.status = "error"
         step.error = step.error or Failure()
         step.error.message = step.error.message or text(facts.get("lf_message"))
+
+
+def _component(step: Step, facts: dict[str, Any]) -> None:
+    """Haystack's connector: the component around an agent's run has its name, the run itself has none."""
+    if parse_json(facts.get("lf_component_type")) == "Agent":
+        step.kind, step.container, step.agent = "agent", True, text(parse_json(facts.get("lf_component")))
+    elif step.name == _AGENT_RUN:
+        step.kind, step.container = "other", True
 
 
 def _usage(step: Step, given: Any) -> Usage | None:
@@ -129,6 +141,8 @@ DIALECT = Dialect(
     fields={
         "lf_agent": ("langfuse.observation.metadata.lc_agent_name",),
         "lf_langchain": ("langfuse.observation.metadata.ls_integration",),
+        "lf_component": ("langfuse.observation.metadata.haystack.component.name",),
+        "lf_component_type": ("langfuse.observation.metadata.haystack.component.type",),
         "response_model": ("langfuse.observation.model.name",),
         "input": ("langfuse.observation.input", "langfuse.trace.input"),
         "output": ("langfuse.observation.output", "langfuse.trace.output"),

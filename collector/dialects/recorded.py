@@ -14,11 +14,11 @@ from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.messages import hear, say
 from trailhound.model import Step
 
-_USAGES = ("CompletionUsage(", '"usage_metadata"')
-"""Before the usage in the repr of an answer of the openai package, and in the JSON of LangChain's."""
+_USAGES = ("CompletionUsage(", '"usage_metadata"', '"usage":')
+"""Before the usage in the repr of an answer of the openai package, in the JSON of LangChain's, and in a provider's own."""
 _REACH = 1000
 """Characters of a usage that are looked through."""
-_DETAIL = re.compile(r'\b(cached|cache_read|reasoning)(?:_tokens=|": )(\d+)')
+_DETAIL = re.compile(r'\b(cached|cache_read|reasoning)(?:_tokens=|(?:_tokens)?": ?)(\d+)')
 
 
 def complete(step: Step, seen: Seen) -> None:
@@ -28,8 +28,12 @@ def complete(step: Step, seen: Seen) -> None:
         _details(step, output)
     if any(call.call_id is None for call in step.tool_requests):
         _requests(step, output)
-    if not step.tool_responses and any(path == "message.tool_call_id" for (_, path), _ in seen.flat.get("input", ())):
+    if not step.tool_responses and any(_of_a_tool(path, value) for (_, path), value in seen.flat.get("input", ())):
         _responses(step, seen.facts.get("input"))
+
+
+def _of_a_tool(path: str, value: Any) -> bool:
+    return path == "message.tool_call_id" or (path == "message.role" and value == "tool")
 
 
 def _details(step: Step, output: str) -> None:
@@ -48,7 +52,7 @@ def _details(step: Step, output: str) -> None:
 
 
 def _requests(step: Step, output: Any) -> None:
-    """Anthropic's instrumentor up to 0.1.19 names no id of a requested call."""
+    """Anthropic's instrumentor up to 0.1.19 and Mistral's name no id of a requested call."""
     talk = Conversation()
     say(talk, output)
     if talk.requests and all(call.call_id is not None for call in talk.requests):
@@ -56,7 +60,7 @@ def _requests(step: Step, output: Any) -> None:
 
 
 def _responses(step: Step, given: Any) -> None:
-    """The same gives results the role of a user, and of several in one message keeps the last."""
+    """The first gives results the role of a user, and of several in one message keeps the last; the other drops ids."""
     talk = Conversation()
     hear(talk, given)
     step.tool_responses = tuple(talk.responses)

@@ -38,3 +38,26 @@ def _leaves_cache_out(given: int, output: int | None, cached: int, facts: Mappin
         return True
     total = whole(facts["total_tokens"]) if "total_tokens" in facts else None
     return total is not None and total == given + (output or 0) + cached
+
+
+def detail(usage: Usage, raw: Any) -> None:
+    """Add to `usage` what the provider's own counts `raw` say of cache and reasoning, where it does not know.
+
+    OpenAI's (`prompt_tokens_details.cached_tokens` of chat completions, `input_tokens_details` of responses), Mistral's
+    and others' in the same form, and Anthropic's `cache_read_input_tokens`.
+    """
+    if not isinstance(raw, dict):
+        return
+    given = _part(raw, "prompt_tokens_details", "input_tokens_details", "prompt_token_details")
+    made = _part(raw, "completion_tokens_details", "output_tokens_details")
+    found = {"read": given.get("cached_tokens", raw.get("cache_read_input_tokens")), "made": made.get("reasoning_tokens")}
+    if usage.cache_read_tokens is None:
+        usage.cache_read_tokens = whole(found["read"])
+    if usage.cache_write_tokens is None:
+        usage.cache_write_tokens = whole(raw.get("cache_creation_input_tokens"))
+    if usage.reasoning_tokens is None:
+        usage.reasoning_tokens = whole(found["made"])
+
+
+def _part(raw: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    return next((raw[key] for key in keys if isinstance(raw.get(key), dict)), {})
