@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
+from typing import Protocol
 
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Status, Step
@@ -32,6 +33,15 @@ def is_call(step: Step) -> bool:
     return step.kind in MODEL_KINDS or step.kind == "tool"
 
 
+class Doubles(Protocol):
+    """Second reports of a call among all traces of a run."""
+
+    @property
+    def twins(self) -> Twins | None: ...
+    def note(self, steps: Iterable[Step]) -> Twins | None: ...
+    def judge(self, step: Step) -> Accounting: ...
+
+
 class Accounting:
     """Keeps `Step.counted` right for all spans of one trace.
 
@@ -41,48 +51,32 @@ class Accounting:
     so a later arrival may change what an earlier one counted as; the steps that changed are returned.
     """
 
-    __slots__ = ("_below", "_instrumentation", "_lineage", "_twins", "joined")
+    __slots__ = ("_below", "_doubles", "_lineage", "joined")
 
-    def __init__(self, lineage: Lineage) -> None:
-        self._lineage = lineage
+    def __init__(self, lineage: Lineage, doubles: Doubles) -> None:
+        self._lineage, self._doubles = lineage, doubles
         self._below: dict[str, int] = {}
         """By span id, known or announced: what is below it."""
-        self._instrumentation: str | None = None
-        """Of the first call; only a second one can report a call twice."""
-        self._twins: Twins | None = None
         self.joined = False
         """Whether other traces are part of the run: a served call at the top of this one is then one of theirs."""
 
     def add(self, steps: Sequence[Step]) -> Iterable[Step]:
         """Take steps just placed in the lineage; returns every earlier step whose `counted` changed."""
         told = self._mark(steps)
-        twins = self._note_instrumentation(steps)
+        twins = self._doubles.note(steps)
         self._decide_new(steps)
-        touched: dict[str, Step] = {}
+        touched: dict[_Key, Step] = {}
         for above in told:
-            touched[above.span_id] = above
+            touched[_key(above)] = above
             if above.kind in MODEL_KINDS and has_usage(above):  # it may stop standing for the attempts inside it
-                touched.update((s.span_id, s) for s in self._affected_below(above))
+                touched.update((_key(s), s) for s in self._affected_below(above))
         for step in steps:
             if step.span_id in self._lineage.children:
-                touched.update((s.span_id, s) for s in self._affected_below(step))
+                touched.update((_key(s), s) for s in self._affected_below(step))
         if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
-            touched |= {twin.span_id: twin for step in (*steps, *touched.values()) for twin in twins.of(step)}
-        return [step for step in touched.values() if self._decide(step)]  # the new ones stay as they were decided
-
-    def _note_instrumentation(self, steps: Iterable[Step]) -> Twins | None:
-        """The index of possible doubles with `steps` in it; None while all calls come from one instrumentation."""
-        if self._twins is None:
-            for step in steps:
-                if step.instrumentation != self._instrumentation and is_call(step):
-                    if self._instrumentation is not None:
-                        steps, self._twins = self._lineage.steps.values(), Twins()
-                        break
-                    self._instrumentation = step.instrumentation
-        if self._twins is not None:
-            for step in steps:
-                self._twins.add(step)
-        return self._twins
+            touched |= {_key(twin): twin for step in (*steps, *touched.values()) for twin in twins.of(step)}
+        judge = self._doubles.judge
+        return [step for step in touched.values() if judge(step).decide(step)]  # the new ones stay as they were decided
 
     # ------------------------------------------------------------ marks go up
 
@@ -132,14 +126,15 @@ class Accounting:
             yield from (s for s in self._lineage.descendants(step) if is_call(s))
 
     def _is_double(self, step: Step) -> bool:
-        if self._twins is None:
+        index, judge = self._doubles.twins, self._doubles.judge
+        if index is None:
             return False
-        if any(self._stands_alone(other) for other in self._twins.better(step)):
+        if any(judge(other).stands_alone(other) for other in index.better(step)):
             return True
-        twins = self._twins.of(step)
-        return any(self._is_wrapper(other, (step, *twins)) for other in twins)
+        twins = index.of(step)
+        return any(judge(other).is_wrapper(other, (step, *twins)) for other in twins)
 
-    def _is_wrapper(self, other: Step, reports: Iterable[Step]) -> bool:
+    def is_wrapper(self, other: Step, reports: Iterable[Step]) -> bool:
         """Whether `other` reports a call that counts below it by a span that is none of `reports`."""
         return (
             other.kind in MODEL_KINDS
@@ -156,7 +151,7 @@ class Accounting:
             if step.parent_span_id != parent:
                 parent = step.parent_span_id
                 inside = any(map(is_call, self._up_to_agent(step)))
-            if inside or step.container or step.transport or step.span_id in below or self._twins is not None:
+            if inside or step.container or step.transport or step.span_id in below or self._doubles.twins is not None:
                 step.counted = self._counts(step)
             else:  # by far the most: by itself, with nothing above or below it that may be the same call
                 step.counted = True
@@ -165,7 +160,7 @@ class Accounting:
         """Known ancestors below the nearest enclosing agent."""
         return takewhile(lambda above: above.kind != "agent", self._lineage.ancestors(step))
 
-    def _decide(self, step: Step) -> bool:
+    def decide(self, step: Step) -> bool:
         counted = self._counts(step)
         changed = counted != step.counted
         step.counted = counted
@@ -173,12 +168,12 @@ class Accounting:
 
     def _counts(self, step: Step) -> bool:
         if is_call(step):
-            return self._stands_alone(step) and not self._is_double(step)
+            return self.stands_alone(step) and not self._is_double(step)
         if step.container:
             return has_usage(step) and not self._has_below(step, _ROLLUP)
         return True
 
-    def _stands_alone(self, step: Step) -> bool:
+    def stands_alone(self, step: Step) -> bool:
         """Whether the step is a call of its own by nesting alone."""
         return self._model_counts(step) if step.kind in MODEL_KINDS else not self._is_transport(step)
 
@@ -227,44 +222,60 @@ class Twins:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], dict[str, list[Step]]] = {}
-        self._read: dict[str, tuple[_Rank, Status]] = {}
-        """By span id: rank and status of a step as it was read, before its neighbours told more of it."""
+        self._read: dict[_Key, tuple[_Rank, Status]] = {}
+        """By trace and span id: rank and status of a step as it was read, before its neighbours told more of it."""
 
     def add(self, step: Step) -> None:
         if not _twin_keys(step):
             return
-        self._read[step.span_id] = (_rank(step), step.status)
+        self._read[_key(step)] = (_rank(step), step.status)
         for key in _twin_keys(step):
             group = self._groups.setdefault(key, {}).setdefault(step.instrumentation, [])
-            group[:] = [s for s in group if s.span_id != step.span_id][-self._MOST :]
+            group[:] = [s for s in group if _key(s) != _key(step)][-self._MOST :]
             group.append(step)
 
     def of(self, step: Step) -> list[Step]:
         """Steps of other instrumentations that report the same call at the same time."""
-        found: dict[str, Step] = {}
+        found: dict[_Key, Step] = {}
         for key in _twin_keys(step):
             for instrumentation, group in self._groups.get(key, {}).items():
                 if instrumentation != step.instrumentation:
-                    found.update((s.span_id, s) for s in group if self._same_call(step, s))
+                    found.update((_key(s), s) for s in group if self._same_call(step, s) and _may_be(key, step, s))
         return list(found.values())
 
     def better(self, step: Step) -> list[Step]:
         """Those of the second reports that say more of the call than `step` does."""
-        return [other for other in self.of(step) if self._read[other.span_id] < self._read[step.span_id]]
+        return [other for other in self.of(step) if self._read[_key(other)] < self._read[_key(step)]]
 
     def _same_call(self, a: Step, b: Step) -> bool:
         if a.response_id and b.response_id and a.response_id != b.response_id:
             return False
-        if a.kind == "tool" and not {self._read[a.span_id][1], self._read[b.span_id][1]} <= {"ok", "error"}:
+        if a.kind == "tool" and not {self._read[_key(a)][1], self._read[_key(b)][1]} <= {"ok", "error"}:
             return False  # a pending call and its execution are two events
         return a.start_ns <= b.end_ns and b.start_ns <= a.end_ns
+
+
+_ACROSS = "usage in two traces"
+_Key = tuple[str, str]
+
+
+def _key(step: Step) -> _Key:
+    return (step.trace_id, step.span_id)
+
+
+def _may_be(key: tuple[object, ...], a: Step, b: Step) -> bool:
+    """Equal usage in two traces of a run means one call only where a client's span has nothing around it."""
+    return key[0] != _ACROSS or (a.trace_id != b.trace_id and not (a.parent_span_id and b.parent_span_id))
 
 
 def _twin_keys(step: Step) -> list[tuple[object, ...]]:
     if step.kind in MODEL_KINDS:
         keys: list[tuple[object, ...]] = [("response", step.response_id)] if step.response_id else []
+        if step.tool_requests and step.tool_requests[0].call_id is not None:
+            keys.append(("asked", step.tool_requests[0].call_id))
         if step.usage is not None and has_usage(step):
-            keys.append(("usage", step.parent_span_id, step.usage.input_tokens, step.usage.output_tokens))
+            counts = (step.usage.input_tokens, step.usage.output_tokens)
+            keys += [("usage", step.trace_id, step.parent_span_id, *counts), (_ACROSS, *counts)]
         return keys
     if step.kind == "tool" and step.tool is not None and step.tool.call_id is not None:
         return [("call", step.tool.call_id)]

@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 from trailhound.model import Run, Step
 
 T = TypeVar("T")
+O = TypeVar("O", bound=tuple[Any, ...])
 Order = tuple[int, str]
 """(start, span id): a later report of an open span takes the earlier one's place."""
+RootOrder = tuple[bool, int, str]
 Texts = tuple[str | None, ...]
 MAX_SAID = 8
 """Different sets of texts that are remembered: a run has one from its model calls, one from its tools, and few more."""
@@ -26,7 +28,7 @@ class Header:
 
     __slots__ = (
         "_agent", "_agents", "_dialects", "_input", "_last_dialects", "_last_model", "_last_root", "_lists", "_output",
-        "_root", "_said", "_texts", "_traces", "ended_ns", "last_received_ns", "started_ns",
+        "_root", "_rooted", "_said", "_texts", "_traces", "ended_ns", "last_received_ns", "started_ns",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -34,10 +36,12 @@ class Header:
         """Service, its version, environment, session, user and task, each as the first step that has it says."""
         self._said: dict[Texts, Order] = {}
         """What the texts were offered lately, and when first: the same again later changes nothing."""
-        self._root: tuple[Order, Step] | None = None
+        self._root: tuple[RootOrder, Step] | None = None
         """The root that starts first; the root of a run is a step whose parent is none or in another process."""
-        self._last_root: tuple[Order, Step] | None = None
+        self._last_root: tuple[RootOrder, Step] | None = None
         """The root that starts last: how it ends is how the run ends."""
+        self._rooted: set[str] = set()
+        """The traces of which a root has come."""
         self._traces: dict[str, int] = {}
         self._agent: tuple[Order, str] | None = None
         """As the first span of an agent itself names it."""
@@ -75,8 +79,10 @@ class Header:
 
     def add_root(self, step: Step) -> None:
         """Note that a step is a root: one whose parent is none, or in another process."""
-        self._root = _first(self._root, _order(step), step)
-        self._last_root = _last(self._last_root, _order(step), step)
+        self._rooted.add(step.trace_id)
+        bare = step.kind == "llm"  # it tells of the run where nothing stands around it: it may only be a second report
+        self._root = _first(self._root, (bare, *_order(step)), step)
+        self._last_root = _last(self._last_root, (not bare, *_order(step)), step)
 
     def _add_texts(self, said: Texts, order: Order) -> None:
         before = self._said.get(said)
@@ -120,7 +126,9 @@ class Header:
 
     @property
     def last_root(self) -> Step | None:
-        return _value(self._last_root)
+        """The root that ends the run. A bare model call is none while another trace of the run still lacks its root."""
+        root = _value(self._last_root)
+        return None if root is not None and root.kind == "llm" and len(self._rooted) < len(self._traces) else root
 
     @property
     def starts(self) -> Collection[int]:
@@ -160,15 +168,15 @@ class Header:
         )
 
 
-def _first(known: tuple[Order, T] | None, order: Order, value: T | None) -> tuple[Order, T] | None:
+def _first(known: tuple[O, T] | None, order: O, value: T | None) -> tuple[O, T] | None:
     """The value of the step that comes first among those that have one."""
     return (order, value) if value is not None and (known is None or order <= known[0]) else known
 
 
-def _last(known: tuple[Order, T] | None, order: Order, value: T | None) -> tuple[Order, T] | None:
+def _last(known: tuple[O, T] | None, order: O, value: T | None) -> tuple[O, T] | None:
     """The value of the step that comes last among those that have one."""
     return (order, value) if value is not None and (known is None or order >= known[0]) else known
 
 
-def _value(known: tuple[Order, T] | None) -> T | None:
+def _value(known: tuple[tuple[Any, ...], T] | None) -> T | None:
     return None if known is None else known[1]

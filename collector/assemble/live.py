@@ -95,7 +95,7 @@ class LiveRun(Packable):
         if tree is None:
             if len(self._trees) == 1:
                 self._share()
-            tree = self._trees[trace_id] = Tree(joined=self._agents.shared)
+            tree = self._trees.plant(trace_id, joined=self._agents.shared)
         self.spans += len(steps)
         self.content_bytes += sum(map(_size, steps))
         tree.lineage.add(steps)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from trailhound.collector.assemble.loose_calls import LooseCalls, TraceKey
+from trailhound.collector.assemble.reports import Answer, Reports
 from trailhound.collector.assemble.resumptions import Resumptions, may_pause
 from trailhound.collector.assemble.transports import Call, Transports
 from trailhound.model import Step
@@ -25,7 +26,7 @@ class Join:
     kind: str
     """`call_id`, `link`, `transport` or `pause`."""
     evidence: str
-    """The call id, or the id of the span that links or that serves the other trace's call."""
+    """The id of the tool call or of the model's answer, or of the span that links or that serves the other trace's call."""
 
 
 class Stitcher:
@@ -37,7 +38,7 @@ class Stitcher:
     def __init__(self, kinds: Iterable[str]) -> None:
         self._kinds = frozenset(kinds)
         self._calls = LooseCalls()
-        self._transports, self._resumptions = Transports(), Resumptions()
+        self._transports, self._resumptions, self._reports = Transports(), Resumptions(), Reports()
         self._joins: dict[Source, list[Join]] = {}
         """By what each join comes from."""
         self._neighbours: dict[TraceKey, dict[Join, None]] = {}
@@ -48,6 +49,7 @@ class Stitcher:
         changed: set[TraceKey] = set()
         if "call_id" in self._kinds:
             changed |= self._join_calls(trace[0], self._calls.learn(trace, steps))
+            changed |= self._join_reports(self._reports.add(trace, steps))
         if "link" in self._kinds:
             for step in [s for s in steps if s.links]:
                 changed |= self._learn_link(trace, step)
@@ -97,6 +99,13 @@ class Stitcher:
             changed |= self._set(("call_id", tenant, service, call_id), joins)
         return changed
 
+    def _join_reports(self, answers: Iterable[Answer]) -> set[TraceKey]:
+        changed: set[TraceKey] = set()
+        for answer in answers:
+            joins = [Join(first, second, "call_id", answer[2]) for first, second in self._reports.pairs(answer)]
+            changed |= self._set(("answer", *answer), joins)
+        return changed
+
     def _set(self, source: Source, joins: list[Join]) -> set[TraceKey]:
         """Let `source` stand for exactly these joins; returns the traces that had or have part in them, if changed."""
         before = self._joins.get(source, [])
@@ -126,12 +135,14 @@ class Stitcher:
     def forget(self, trace: TraceKey) -> None:
         """The trace leaves memory, and with it every join that it has part in."""
         self._join_calls(trace[0], self._calls.forget(trace))
+        self._join_reports(self._reports.forget(trace))
         for source in list(self._sources.get(trace, ())):
             self._set(source, [])
 
     def __len__(self) -> int:
         """How many things are remembered of all traces."""
-        return sum(len(each) for each in (self._calls, self._joins, self._neighbours, self._sources))
+        known = (self._calls, self._joins, self._neighbours, self._sources, self._reports)
+        return sum(len(each) for each in known)
 
 
 def _discard(known: dict[TraceKey, dict[T, None]], trace: TraceKey, item: T) -> None:

@@ -4,11 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trailhound.collector.assemble.accounting import Accounting
+from trailhound.collector.assemble.accounting import Accounting, Twins, is_call
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Step
 
 _NO_SPANS: dict[str, Step] = {}
+
+
+class Doubles:
+    """Second reports of a call, found among all traces of a run."""
+
+    __slots__ = ("_instrumentation", "_trees", "twins")
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
+        self._instrumentation: str | None = None
+        """Of the first call; only a second one can report a call twice."""
+        self.twins: Twins | None = None
+
+    def note(self, steps: Iterable[Step]) -> Twins | None:
+        """The index of possible doubles with `steps`, just placed, in it; None while one instrumentation reports all."""
+        if self.twins is None:
+            for step in steps:
+                if step.instrumentation != self._instrumentation and is_call(step):
+                    if self._instrumentation is not None:
+                        steps, self.twins = self._trees.spans(), Twins()
+                        break
+                    self._instrumentation = step.instrumentation
+        if self.twins is not None:
+            for step in steps:
+                self.twins.add(step)
+        return self.twins
+
+    def judge(self, step: Step) -> Accounting:
+        """Who decides what a step of the run counts as."""
+        return self._trees[step.trace_id].accounting
 
 
 class Tree:
@@ -16,16 +46,25 @@ class Tree:
 
     __slots__ = ("accounting", "lineage")
 
-    def __init__(self, *, joined: bool) -> None:
+    def __init__(self, doubles: Doubles, *, joined: bool) -> None:
         self.lineage = Lineage()
-        self.accounting = Accounting(self.lineage)
+        self.accounting = Accounting(self.lineage, doubles)
         self.accounting.joined = joined
 
 
 class Trees(dict[str, Tree]):
     """Trees by trace id."""
 
-    __slots__ = ()
+    __slots__ = ("_doubles",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._doubles = Doubles(self)
+
+    def plant(self, trace_id: str, *, joined: bool) -> Tree:
+        """Begin the tree of one more trace."""
+        tree = self[trace_id] = Tree(self._doubles, joined=joined)
+        return tree
 
     def of(self, trace_id: str) -> dict[str, Step]:
         """The spans of one trace by their ids."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from trailhound.collector.dialects import langchain
@@ -14,6 +15,8 @@ PAUSES = (*langchain.INTERRUPTS, "ApprovalRequired", "CallDeferred")
 """Exceptions that mean: wait for a person (LangGraph, pydantic-ai)."""
 _CONTROL = ("Command", "ParentCommand")
 """Exceptions by which LangGraph moves on to another node."""
+
+_STACK = re.compile(rf"(?:^|\n\n)({'|'.join((*langchain.INTERRUPTS, *_CONTROL))}): ")
 
 
 def read_status(step: Step, span: Span, facts: dict[str, Any]) -> None:
@@ -50,9 +53,12 @@ def _what(span: Span, kind: str | None, exception: SpanEvent | None) -> tuple[st
 
 
 def _named_in(message: str) -> str | None:
-    """The exception that a repr begins with, where it is one that means something to us."""
+    """The exception that a repr begins with, or that JavaScript's stack after a message names, where it means something to us."""
     head = message.partition("(")[0]
-    return head if head in PAUSES or head in _CONTROL else None
+    if head in PAUSES or head in _CONTROL:
+        return head
+    stack = _STACK.search(message)
+    return stack[1] if stack is not None else None
 
 
 def read_tool_status(step: Step, facts: dict[str, Any]) -> None:

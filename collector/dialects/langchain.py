@@ -5,6 +5,7 @@ Seen in OpenInference 2.x, OpenLLMetry 0.62 and LangSmith's exporter over langch
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -35,12 +36,13 @@ _REQUESTS = ("'action_requests': ", ", 'review_configs'")
 """What stands around the list of requests in an Interrupt's repr."""
 
 
+_JSON = json.JSONDecoder()
 _PAUSE_ID = re.compile(r"\bid='([0-9a-f]{32})'")
 
 
 def tells_of_pauses(scope: str) -> Pauses:
     """Of the instrumentations of many frameworks, the one of LangChain and LangGraph."""
-    return "before" if scope.endswith(".langchain") else ""
+    return "before" if scope.endswith((".langchain", "-langchain")) else ""
 
 
 def agent_in(metadata: str) -> str | None:
@@ -146,11 +148,16 @@ def _approval(step: Step, decision: Decision, action: Json, turn: int, pause_id:
     )
 
 
+def pause_in(message: str) -> str | None:
+    """What follows in a status message that a pause begins: Python's `(Interrupt(..),)`, JavaScript's `GraphInterrupt: [`."""
+    if message.startswith("(Interrupt("):
+        return message
+    named, _, rest = message.partition(": ")
+    return rest if named in INTERRUPTS else None
+
+
 def requests(step: Step, message: str) -> list[Approval]:
-    """What a GraphInterrupt asks approval for, out of the Python repr in its message."""
-    start, end = message.find(_REQUESTS[0]) + len(_REQUESTS[0]), message.find(_REQUESTS[1])
-    actions = literal(message[start:end]) if len(_REQUESTS[0]) <= start < end else None
-    pause = _PAUSE_ID.search(message, max(end, 0))
+    """What a GraphInterrupt asks approval for, out of its message: a Python repr, or JSON of LangGraph for JavaScript."""
     return [
         Approval(
             "requested",
@@ -159,13 +166,33 @@ def requests(step: Step, message: str) -> list[Approval]:
             actor="human",
             holds=True,
             turn=turn,
-            pause_id=pause[1] if pause else None,
+            pause_id=pause_id,
             decided_ns=step.end_ns,
             source="langgraph.interrupt",
             service=step.service,
             trace_id=step.trace_id,
             span_id=step.span_id,
         )
+        for pause_id, actions in (_in_json(message) if message.startswith("[") else _in_repr(message))
         for turn, action in enumerate(actions if isinstance(actions, list) else [])
         if isinstance(action, dict) and isinstance(action.get("name"), str)
     ]
+
+
+def _in_repr(message: str) -> Iterator[tuple[str | None, Any]]:
+    start, end = message.find(_REQUESTS[0]) + len(_REQUESTS[0]), message.find(_REQUESTS[1])
+    pause = _PAUSE_ID.search(message, max(end, 0))
+    if len(_REQUESTS[0]) <= start < end:
+        yield pause[1] if pause else None, literal(message[start:end])
+
+
+def _in_json(message: str) -> Iterator[tuple[str | None, Any]]:
+    """`[{"id": .., "value": {"actionRequests": [{"name", "args"}]}}]`, then perhaps a stack."""
+    try:
+        pauses, _ = _JSON.raw_decode(message)
+    except (ValueError, RecursionError):
+        return
+    for pause in pauses:
+        value = pause.get("value") if isinstance(pause, dict) else None
+        if isinstance(value, dict) and isinstance(pause.get("id"), str):
+            yield pause["id"], value.get("actionRequests")

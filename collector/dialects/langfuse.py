@@ -41,6 +41,7 @@ def refine(step: Step, seen: Seen) -> None:
         step.kind, step.container = "llm", False  # SDKs up to 3.3 call a generation a span
     if step.kind == "tool" and step.tool is not None:
         step.tool = tool_call(step.tool.name, step.tool.call_id, _arguments(step.tool.arguments), step.tool.result)
+        langchain.unwrap_result(step)
     elif step.kind == "agent":
         step.agent = step.agent or step.name
         step.input = _asked(step.input)
@@ -51,8 +52,9 @@ def refine(step: Step, seen: Seen) -> None:
         step.cost_usd = money(cost.get("total"))
         step.price_source = None if step.cost_usd is None else "span"
     message = text(facts.get("lf_message")) or ""
-    if message.startswith("(Interrupt(") and step.status == "ok":  # LangGraph's callback: the graph waits for a person
-        step.status, step.approvals = "pending", step.approvals + tuple(langchain.requests(step, message))
+    pause = langchain.pause_in(message)
+    if pause is not None and step.status == "ok":  # LangGraph's callback: the graph waits for a person
+        step.status, step.approvals = "pending", step.approvals + tuple(langchain.requests(step, pause))
     if facts.get("lf_level") == "ERROR" and step.status in ("ok", "error"):
         step.status = "error"
         step.error = step.error or Failure()

@@ -29,6 +29,7 @@ from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
 from trailhound.model import Step
 
 SCOPE = "openinference.instrumentation."
+_JAVASCRIPT = "@arizeai/openinference-instrumentation-"
 _TOOLLESS = frozenset(
     (
         "anthropic",
@@ -51,7 +52,7 @@ _TOOLLESS = frozenset(
 
 
 def records_tools(scope: str) -> bool:
-    name = scope.removeprefix(SCOPE)
+    name = scope.removeprefix(SCOPE).removeprefix(_JAVASCRIPT)
     return name != scope and name not in _TOOLLESS
 
 
@@ -113,8 +114,6 @@ def _tools(step: Step, seen: Seen) -> None:
         schemas = flattened.column(seen.flat["tools"], "tool.json_schema")
         texts = tuple(schema for schema in schemas if schema.__class__ is str)
         step.tool_definitions = (_definitions(texts) if len(texts) == len(schemas) else schemas) or None
-    if step.response_id is None:
-        step.response_id = _response_id(seen.facts.get("output"))
 
 
 def _haystack(step: Step, seen: Seen) -> None:
@@ -136,14 +135,6 @@ def _joined(value: str, key: str) -> str:
 def _definitions(texts: tuple[str, ...]) -> list[Any]:
     """One list for equal texts: every model call of a run repeats the tool definitions."""
     return [parse_json(text) for text in texts]
-
-
-def _response_id(output: Any) -> str | None:
-    """The provider's id where the whole response was recorded: it is the first key of OpenAI's and Anthropic's JSON."""
-    if not isinstance(output, str) or not output.startswith('{"id":'):
-        return None
-    found = output[6:200].split('"', 2)
-    return found[1] if len(found) == 3 and found[1] else None
 
 
 DIALECT = Dialect(

@@ -22,7 +22,15 @@ from trailhound.model import Span, Step
 
 _REMOTE = 0x300
 """OTLP span flags: bit 8 says that bit 9 is set on purpose, bit 9 that the parent is in another process."""
-_TOOL_NAME_FRAMES = ("execute_tool ", "running tool: ", "MCP send tools/call ", "tools/call ", "tool - ", "tool: ", "tool ")
+_TOOL_NAME_FRAMES = (
+    "execute_tool ",
+    "running tool: ",
+    "MCP send tools/call ",
+    "tools/call ",
+    "tool - ",
+    "tool: ",
+    "tool ",
+)
 """What instrumentations put before a tool's name when they name its span."""
 
 

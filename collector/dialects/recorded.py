@@ -16,6 +16,11 @@ from trailhound.model import Step
 
 _USAGES = ("CompletionUsage(", '"usage_metadata"', '"usage":')
 """Before the usage in the repr of an answer of the openai package, in the JSON of LangChain's, and in a provider's own."""
+_METADATA = '"response_metadata":'
+"""Before the provider's id of the answer in LangChain's JSON of its message."""
+_ID = re.compile(r'"id": ?"([^"\\]+)"')
+_OWN_IDS = ("lc_run-", "run-")
+"""Before LangChain's own id of a message, which comes next where the provider's is missing: of streamed answers."""
 _REACH = 1000
 """Characters of a usage that are looked through."""
 _DETAIL = re.compile(r'\b(cached|cache_read|reasoning)(?:_tokens=|(?:_tokens)?": ?)(\d+)')
@@ -26,6 +31,8 @@ def complete(step: Step, seen: Seen) -> None:
     output = seen.facts.get("output")
     if step.usage is not None and isinstance(output, str):
         _details(step, output)
+    if step.response_id is None and isinstance(output, str):
+        step.response_id = _answer_id(output)
     if any(call.call_id is None for call in step.tool_requests):
         _requests(step, output)
     if not step.tool_responses and any(_of_a_tool(path, value) for (_, path), value in seen.flat.get("input", ())):
@@ -49,6 +56,16 @@ def _details(step: Step, output: str) -> None:
         usage.cache_read_tokens = whole(found.get("cached", found.get("cache_read")))
     if usage.reasoning_tokens is None:
         usage.reasoning_tokens = whole(found.get("reasoning"))
+
+
+def _answer_id(output: str) -> str | None:
+    """The provider's id of the answer: the first key of OpenAI's and Anthropic's JSON, in LangChain's beside its usage."""
+    if output.startswith('{"id":'):
+        found = output[6:200].split('"', 2)
+        return found[1] if len(found) == 3 and found[1] else None
+    at = output.rfind(_METADATA)
+    named = _ID.search(output, at, at + _REACH) if at >= 0 else None
+    return named[1] if named and not named[1].startswith(_OWN_IDS) else None
 
 
 def _requests(step: Step, output: Any) -> None:

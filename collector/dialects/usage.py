@@ -50,7 +50,10 @@ def detail(usage: Usage, raw: Any) -> None:
         return
     given = _part(raw, "prompt_tokens_details", "input_tokens_details", "prompt_token_details")
     made = _part(raw, "completion_tokens_details", "output_tokens_details")
-    found = {"read": given.get("cached_tokens", raw.get("cache_read_input_tokens")), "made": made.get("reasoning_tokens")}
+    found = {
+        "read": given.get("cached_tokens", raw.get("cache_read_input_tokens")),
+        "made": made.get("reasoning_tokens"),
+    }
     if usage.cache_read_tokens is None:
         usage.cache_read_tokens = whole(found["read"])
     if usage.cache_write_tokens is None:

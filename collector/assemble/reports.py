@@ -1,0 +1,118 @@
+"""One model call that two traces report: a framework's span inside its trace, a client's at the top of a trace of its own.
+
+LangChain's callbacks do not make their spans current, so that the span which an instrumentation of the model client
+makes for the same call starts a trace (OpenInference 2026, LangChain with OpenAI). The provider's id of the answer is the
+same in both, and so are the ids of the tool calls that it asks for: LangChain keeps only these of a streamed answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from trailhound.collector.assemble.loose_calls import TraceKey
+from trailhound.model import Step
+
+Answer = tuple[str, str, str]
+"""(tenant, service, the provider's id of the answer or of a tool call in it)"""
+MAX_TRACES = 64
+"""Traces that one answer can join; an answer out of a cache is reported by many, at other times."""
+
+
+class Report(NamedTuple):
+    """What one trace has of an answer."""
+
+    at_top: bool
+    """Whether a span without a parent reports it."""
+    start_ns: int
+    trace: TraceKey
+    end_ns: int
+    instrumentations: frozenset[str]
+
+    def joined(self, other: Report) -> Report:
+        return Report(
+            self.at_top or other.at_top,
+            min(self.start_ns, other.start_ns),
+            self.trace,
+            max(self.end_ns, other.end_ns),
+            self.instrumentations | other.instrumentations,
+        )
+
+    def doubles(self, other: Report) -> bool:
+        """Whether both report one call: at the same time, by two instrumentations, at least one with nothing around it."""
+        return (
+            (self.at_top or other.at_top)
+            and self.start_ns <= other.end_ns
+            and other.start_ns <= self.end_ns
+            and len(self.instrumentations | other.instrumentations) > 1
+        )
+
+
+class Reports:
+    """The answers in the traces in memory, and who reports each."""
+
+    def __init__(self) -> None:
+        self._known: dict[Answer, tuple[Report, ...]] = {}
+        """Nearly always of one trace alone."""
+        self._of: dict[TraceKey, set[Answer]] = {}
+
+    def add(self, trace: TraceKey, steps: Iterable[Step]) -> Iterator[Answer]:
+        """Take steps of a trace; yields the answers that other traces report too."""
+        for step, named in _answers(steps):
+            answer = (trace[0], step.service, named)
+            new = Report(not step.parent_span_id, step.start_ns, trace, step.end_ns, _alone(step.instrumentation))
+            others = []
+            for known in self._known.get(answer, ()):
+                if known.trace == trace:
+                    new = new.joined(known)
+                else:
+                    others.append(known)
+            if len(others) > MAX_TRACES:
+                continue
+            self._known[answer] = (*others, new)
+            self._of.setdefault(trace, set()).add(answer)
+            if others:
+                yield answer
+
+    def pairs(self, answer: Answer) -> list[tuple[TraceKey, TraceKey]]:
+        """The traces that an answer joins: each to the first of those that report the same call with more around it."""
+        reports = sorted(self._known.get(answer, ()))
+        if not 1 < len(reports) <= MAX_TRACES:
+            return []
+        found = []
+        for place, report in enumerate(reports):
+            first = next((other for other in reports[:place] if other.doubles(report)), None)
+            if first is not None:
+                found.append((first.trace, report.trace))
+        return found
+
+    def forget(self, trace: TraceKey) -> list[Answer]:
+        """The trace leaves memory; returns the answers that others report still."""
+        shared = []
+        for answer in self._of.pop(trace, ()):
+            left = tuple(report for report in self._known.get(answer, ()) if report.trace != trace)
+            if left:
+                self._known[answer] = left
+                shared.append(answer)
+            else:
+                self._known.pop(answer, None)
+        return shared
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+@lru_cache(maxsize=256)
+def _alone(instrumentation: str) -> frozenset[str]:
+    return frozenset((instrumentation,))
+
+
+def _answers(steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+    """Model calls with what names their answers: the provider's id, and the first call that is asked for."""
+    for step in steps:
+        if step.kind == "llm":
+            if step.response_id is not None:
+                yield step, step.response_id
+            if step.tool_requests and step.tool_requests[0].call_id is not None:
+                yield step, step.tool_requests[0].call_id
