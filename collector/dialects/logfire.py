@@ -37,6 +37,7 @@ DIALECT = Dialect(
     name="logfire",
     order=95,
     keys=("logfire.",),
+    scopes=("logfire.",),
     fields={"raw_usage": ("gen_ai.usage.raw",)},
     ignored=frozenset({"logfire.json_schema", "logfire.pending_parent_id"}),
     refine=refine,

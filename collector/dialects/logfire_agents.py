@@ -22,13 +22,18 @@ def refine(step: Step, seen: Seen) -> None:
     if step.kind == "agent":
         step.agent = named or step.agent
     elif step.kind == "tool" and named is not None and step.tool is not None:
-        step.tool = tool_call(named, None, step.tool.arguments, step.tool.result)
+        step.tool = tool_call(named, None, step.tool.arguments, _result(step.tool.result))
     elif step.kind == "handoff":
         step.agent = text(facts.get("from_agent"))
     elif step.kind == "llm" and "output" not in facts:
         _answer(step, seen.span.attributes.get("response"))
     _fail(step, seen.span.attributes.get("error"))
     openai_agents.refine(step, seen)
+
+
+def _result(result: object) -> object:
+    """Logfire writes every attribute as JSON, also a result that is none."""
+    return None if result == "null" else result
 
 
 def _answer(step: Step, response: object) -> None:

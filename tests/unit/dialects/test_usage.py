@@ -8,7 +8,7 @@ import pytest
 
 from trailhound.collector.dialects import read
 from trailhound.collector.dialects.usage import normalise
-from trailhound.model import Usage
+from trailhound.model import InstrumentationScope, Usage
 from trailhound.testing import make_span
 
 
@@ -58,3 +58,11 @@ def test_a_container_keeps_its_rollup() -> None:
         )
     )
     assert (step.kind, step.container, step.usage) == ("agent", True, Usage(9, 2))
+
+
+def test_botocore_counts_cached_tokens_beside_the_input() -> None:
+    """Also where they are fewer than the rest, which no sum gives away."""
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 304, "gen_ai.usage.output_tokens": 61}
+    scope = InstrumentationScope("opentelemetry.instrumentation.botocore.bedrock-runtime")
+    step = read(make_span(attributes | {"gen_ai.usage.cache_read.input_tokens": 256}, scope=scope))
+    assert step.usage == Usage(560, 61, 256)
