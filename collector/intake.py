@@ -9,7 +9,7 @@ from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.decode import Received, decode_logs, decode_traces
-from trailhound.collector.dialects import read
+from trailhound.collector.dialects import read, read_all
 from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
 from trailhound.collector.overhear import Told, told_by
 from trailhound.collector.parked import Heard, Parked
@@ -79,9 +79,10 @@ class Intake:
     def _read(self, spans: list[Received]) -> Collection[list[tuple[Received, Step]]]:
         """The spans with their steps, by trace."""
         traces: dict[str, list[tuple[Received, Step]]] = {}
-        task, priced = self._config.runs.task, self._prices.priced
-        for received in spans:
-            step = priced(read(received.span, task))
+        steps = read_all([received.span for received in spans], self._config.runs.task)
+        for step in steps:
+            self._prices.priced(step)
+        for received, step in zip(spans, steps, strict=True):
             step.size = len(received.raw)
             pairs = traces.get(step.trace_id)
             if pairs is None:

@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from trailhound import garbage
 from trailhound.collector.decode import decode_traces
-from trailhound.collector.dialects import read
+from trailhound.collector.dialects import read_all
 from trailhound.collector.prices import prices_of
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
@@ -71,7 +71,7 @@ def stages() -> None:
         f"protobuf alone    {cpu_us(lambda: [ExportTraceServiceRequest.FromString(r.body) for r in given], count):7.2f}"
     )
     decode = cpu_us(lambda: [decode_traces(r) for r in given], count)
-    reading = cpu_us(lambda: [priced(read(s, CONFIG.runs.task)) for s in spans], count)
+    reading = cpu_us(lambda: [priced(step) for step in read_all(spans, CONFIG.runs.task)], count)
     fed, judged = _assembled_and_judged(given, count)
     print(f"decode            {decode:7.2f}")
     print(f"read, with price  {reading:7.2f}")
