@@ -108,3 +108,16 @@ def test_a_kill_around_the_summary_never_loses_it_and_repeats_it_at_most_once(
     assert len({(request.headers["idempotency-key"], request.body) for request in summaries}) == 1
     assert summaries[0].json()["joined"] == 20
     assert transitions(hook).count("firing") == 1
+
+
+def test_a_kill_in_the_middle_of_a_storm_makes_no_second_message(tmp_path: Path, hook: Sink) -> None:
+    alerts = {"channels": [{"name": "hook", "type": "webhook", "url": hook.url}]}
+    with RunningDaemon(configured(tmp_path, {"alerts": alerts})) as daemon:
+        for part in range(4):
+            send(daemon, 1 + 250 * part, 250)
+            eventually(lambda: daemon.kill_child("monitor"), 60)
+        eventually(lambda: transitions(hook)[1:] == ["summary"], 120)
+        [alert] = eventually(lambda: [a for a in daemon.get("/api/v1/alerts")["items"] if a["count"] == 1000], 60)
+        assert alert["state"] == "firing"
+        assert transitions(hook) == ["firing", "summary"]
+        assert {request.json()["alert"]["alert_id"] for request in hook.requests} == {alert["alert_id"]}
