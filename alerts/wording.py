@@ -8,6 +8,7 @@ import unicodedata
 from trailhound.alerts.notice import Notice
 from trailhound.clock import rfc3339
 from trailhound.model import Alert
+from trailhound.runbooks import runbooks
 
 MAX_NAME = 64
 _UNSAFE = re.compile(r"[^A-Za-z0-9 _\-·]")
@@ -47,9 +48,9 @@ def title(notice: Notice) -> str:
 class Pages:
     """Addresses of our own pages, and of the runbooks."""
 
-    def __init__(self, link: str, runbooks: str | None) -> None:
+    def __init__(self, link: str, own_runbooks: str | None) -> None:
         self._link = link.rstrip("/")
-        self._runbooks = runbooks.rstrip("/") if runbooks else None
+        self._runbooks = own_runbooks.rstrip("/") if own_runbooks else None
 
     def alert(self, alert: Alert) -> str:
         return f"{self._link}/api/v1/alerts/{alert.alert_id}"
@@ -59,7 +60,10 @@ class Pages:
         return f"{self._link}/api/v1/trajectories/{trajectory_id}" if _HEX.fullmatch(trajectory_id) else None
 
     def runbook(self, alert: Alert) -> str | None:
-        return f"{self._runbooks}/{alert.rule}" if self._runbooks else None
+        """The operator's page about the rule, else ours; None where there is neither: a rule of an evaluator of theirs."""
+        if self._runbooks:
+            return f"{self._runbooks}/{alert.rule}"
+        return f"{self._link}/runbooks/{alert.rule}" if alert.rule in runbooks() else None
 
     def overview(self) -> str:
         return f"{self._link}/api/v1/alerts"

@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/ out of the code: configuration, rules, metrics, commands."""
+"""Writes the generated pages of docs/ out of the code: configuration, rules, metrics, commands; and the runbooks that are served."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))  # so that the pages are found from wherever this is started
 
-from pages import channels, cli, configuration, detection, metrics, rules
+from pages import channels, cli, configuration, detection, metrics, rules, runbooks
 
 
 def pages() -> dict[Path, str]:
@@ -19,6 +19,7 @@ def pages() -> dict[Path, str]:
         DOCS / "metrics.md": metrics.page(),
         DOCS / "cli.md": cli.page(),
         DOCS / "evaluators" / "detection.md": detection.page(),
+        DOCS.parent / "trailhound" / "runbooks.json": runbooks.page(),
     }
     found |= {DOCS / "rules" / name: text for name, text in rules.pages().items()}
     return found

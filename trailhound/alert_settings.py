@@ -86,7 +86,8 @@ class Alerts(Section):
     runbooks: str | None = Field(
         None,
         pattern=r"^https?://[^\s@<>\"]+$",
-        description="address under which there is one page per rule, named as the rule; it goes into every notice",
+        description="address under which there is one page per rule, named as the rule; it goes into every notice; none: "
+        "the daemon's own pages under `link`",
     )
     channels: list[Channel] = Field([], description="who is told")
     silences: list[Maintenance] = Field([], description="planned maintenance: what is not told, and when")

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from trailhound.clock import Clock
 from trailhound.collector.api import view
-from trailhound.collector.api.asking import Asking, as_json
+from trailhound.collector.api.asking import Asking, as_json, there
 from trailhound.collector.api.casework import CASE_FILTERS, REVIEW_FILTERS, Casework
 from trailhound.collector.api.norms import BASELINE_FILTERS, Norms
 from trailhound.collector.api.page import PAGE
@@ -19,6 +19,7 @@ from trailhound.collector.api.problems import Problem
 from trailhound.collector.api.writing import body_of, check_origin
 from trailhound.collector.store.base import FINDING_FILTERS, RUN_FILTERS, SESSION_FILTERS
 from trailhound.document import ALERT_FILTERS
+from trailhound.runbooks import runbooks
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Handlers(Asking):
             Route("/readyz", self.readyz, "Whether everything works, with the reasons when not", answer="Readiness"),
             Route("/metrics", self.metrics, "All metrics in the Prometheus text format", answer="text/plain"),
             Route("/openapi.json", self.openapi, "This description"),
+            Route("/runbooks/{id}", self.runbook, "What to do about an alert, by its name or the id of its rule", answer="text/plain"),
             Route(f"{v1}/stats", self.stats, "How much is stored, and how far behind the judging is", answer="Stats"),
             Route(f"{v1}/trajectories", self.trajectories, "Runs without their steps, newest first", RUN_FILTERS, "Trajectory"),
             Route(f"{v1}/trajectories/{{id}}", self.trajectory, "One whole run, by trajectory id or trace id", answer="Trajectory"),
@@ -111,6 +113,9 @@ class Handlers(Asking):
         accept = ",".join(request.headers.getall("Accept", []))
         exposed = await self._ask(lambda: self._view.metrics(accept))
         return web.Response(body=exposed.body, headers={"Content-Type": exposed.content_type})
+
+    async def runbook(self, request: web.Request) -> web.Response:
+        return web.Response(text=there(runbooks().get(request.match_info["id"]), "runbook"))
 
     async def openapi(self, request: web.Request) -> web.Response:
         from trailhound.collector.api.openapi import describe

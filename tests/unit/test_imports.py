@@ -27,6 +27,7 @@ CORE = {
     "model",
     "notation",
     "review_settings",
+    "runbooks",
     "secret",
     "section",
     "sqlite_file",

@@ -13,8 +13,10 @@ from trailhound import failpoint
 from trailhound.alerts.life import Policy
 from trailhound.alerts.silences import FOREVER_NS, Match, Silence
 from trailhound.alerts.station import policy_of
+from trailhound.alerts.wording import Pages
 from trailhound.config import Config, load
 from trailhound.errors import Invalid, Retryable
+from trailhound.model import Alert
 
 HOUR = 3600
 
@@ -349,3 +351,14 @@ def test_a_configuration_is_the_same_in_the_process_that_it_is_handed_to(monkeyp
     handed_on = Config.model_validate(config.model_dump(mode="json"))
     assert handed_on == config
     assert policy_of(handed_on).wait_ns == 40 * 10**9
+
+
+def test_a_notice_leads_to_a_runbook_that_is_there() -> None:
+    own, theirs = Pages("http://127.0.0.1:4320", None), Pages("http://127.0.0.1:4320", "https://wiki.example")
+    assert own.runbook(alert("loop")) == "http://127.0.0.1:4320/runbooks/loop"
+    assert own.runbook(alert("a-rule-of-theirs")) is None
+    assert theirs.runbook(alert("a-rule-of-theirs")) == "https://wiki.example/a-rule-of-theirs"
+
+
+def alert(rule: str) -> Alert:
+    return Alert("a" * 32, rule, "default", "shop", "desk", "warning", "firing", 1, (), 1, 0)

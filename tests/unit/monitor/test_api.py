@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import threading
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -375,3 +376,11 @@ def test_a_baseline_is_pinned_as_json_from_our_own_pages_only(served: Served, tm
     assert ask(address, f"{one}/pin", method="DELETE")[2] == item
     assert ask(address, "/api/v1/baselines/none/pin", method="DELETE")[0] == 404
     lessons.close()
+
+
+def test_runbooks_are_served_as_text(served: Served) -> None:
+    with urllib.request.urlopen(f"http://{served[1]}/runbooks/loop", timeout=10) as answer:
+        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert b"## Do" in answer.read()
+    for name in ("no-such-thing", "..%2fsecrets", "%00"):
+        assert ask(served[1], f"/runbooks/{name}")[0] == 404
