@@ -22,7 +22,7 @@ class Action(NamedTuple):
 
 
 _THINGS = r"(?: [\w$€£#.'%/-]+){0,6}"
-_WAS = r"(?:has been|have been|was|were|is now|are now) (?:now |just |successfully |also |all )*"
+_WAS = r"(?:(?:has|have) (?:now |just |already |also |successfully )*been|was|were|is now|are now) (?:now |just |successfully |also |all )*"
 _CN = r"[^，。！？；,!?;\n]"
 _DONE_CN = r"(?:已|已经|成功)"
 
@@ -34,17 +34,17 @@ def _words(text: str) -> frozenset[str]:
 ACTIONS = (
     Action(
         "refund",
-        rf"(?:refunded|reimbursed|(?:issued|processed|initiated|made|completed|sent|approved|applied|arranged)(?: you)?{_THINGS} (?:refund|reimbursement))\b",
-        rf"\b(?:refund|reimbursement){_THINGS} {_WAS}(?:issued|processed|completed|sent|approved|initiated|made)\b|\b{_WAS}(?:refunded|reimbursed)\b",
+        rf"(?:refunded|reimbursed|(?:issued|processed|initiated|made|completed|sent|approved|applied|arranged|triggered)(?: you)?{_THINGS} (?:refund|reimbursement))\b",
+        rf"\b(?:refund|reimbursement){_THINGS} {_WAS}(?:issued|processed|completed|sent|approved|initiated|made|credited)\b|\b{_WAS}(?:refunded|reimbursed)\b",
         rf"{_DONE_CN}{_CN}{{0,12}}(?:退款|退费|退还)|(?:退款|退费){_CN}{{0,8}}{_DONE_CN}{_CN}{{0,4}}(?:处理|办理|发放|提交|完成|退回|发起|原路)",
         _words("refund reimburs credit pay payment transfer billing charge chargeback money"),
         ("refund", "reimburs", "退款", "退费", "退还"),
     ),
     Action(
         "send",
-        rf"(?:e-?mailed|texted|messaged|notified|(?:sent|forwarded|dispatched)(?: (?:you|him|her|them|over|out|off))?{_THINGS} (?:e-?mail|message|confirmation|sms|notification|invoice|link|invitation|invite|reminder|newsletter|receipt))s?\b",
-        rf"\b(?:e-?mail|message|sms|notification|invoice|invitation|invite|reminder|receipt){_THINGS} {_WAS}(?:sent|e-?mailed|forwarded|dispatched)\b",
-        rf"{_DONE_CN}{_CN}{{0,12}}(?:发送|发出|寄出|通知了|发给)|(?:邮件|短信|消息|通知|发票){_CN}{{0,8}}{_DONE_CN}(?:发送|发出|寄出)",
+        rf"(?:(?:e-?mailed|texted|messaged|notified|(?:sent|forwarded|dispatched|mailed)(?: (?:you|him|her|them|over|out|off))?{_THINGS} (?:e-?mail|message|confirmation|sms|notification|invoice|link|invitation|invite|reminder|newsletter|receipt))s?\b|(?:sent|forwarded|mailed|e-?mailed) (?:the|your|an?|this|that|it|them|these|those|his|her|their)(?: [\w'-]+){{0,4}} to (?:you|him|her|them|all|your|the|his|her|our|M[rs]+\b|\w+@))",
+        rf"\b(?:e-?mail|message|sms|notification|invoice|invitation|invite|reminder|receipt|confirmation|newsletter|report|contract){_THINGS} {_WAS}(?:sent|e-?mailed|forwarded|dispatched|mailed)\b",
+        rf"{_DONE_CN}{_CN}{{0,12}}(?:发送|发出|寄出|通知了|发给|转发|寄给)|(?:邮件|短信|消息|通知|发票|报告|文件|合同){_CN}{{0,8}}{_DONE_CN}(?:发送|发出|寄出|发给|转发)",
         _words(
             "send mail email e sms message notif slack post text chat forward invoice contact whatsapp teams remind publish reply respond invite"
         ),
@@ -68,24 +68,24 @@ ACTIONS = (
     Action(
         "cancel",
         r"(?:cancell?ed|voided|called off)\b",
-        rf"\b(?:order|booking|reservation|subscription|appointment|payment|meeting|flight|contract){_THINGS} {_WAS}(?:cancell?ed|voided)\b",
+        rf"\b(?:orders?|bookings?|reservations?|subscriptions?|appointments?|payments?|meetings?|flights?|contracts?|memberships?|trips?|tickets?){_THINGS} {_WAS}(?:cancell?ed|voided)\b",
         rf"{_DONE_CN}{_CN}{{0,10}}(?:取消|退订)|(?:订单|预订|订阅|预约){_CN}{{0,8}}{_DONE_CN}(?:取消|退订)",
         _words("cancel abort terminat stop void delete remove unsubscrib revoke close update"),
         ("cancel", "voided", "called off", "取消", "退订"),
     ),
     Action(
         "book",
-        rf"(?:booked|reserved|(?:placed|made|scheduled|arranged){_THINGS} (?:order|booking|reservation|appointment|meeting|pickup|delivery|flight|table))\b",
-        rf"\b(?:booking|reservation|appointment|meeting|pickup|flight|table|room) {_WAS}(?:booked|reserved|scheduled|placed)\b",
-        rf"{_DONE_CN}{_CN}{{0,8}}(?:预订|预约|下单)",
+        rf"(?:booked|reserved|(?:placed|made|scheduled|arranged){_THINGS} (?:orders?|bookings?|reservations?|appointments?|meetings?|pickup|delivery|flights?|tables?|calls?|visits?))\b",
+        rf"\b(?:bookings?|reservations?|appointments?|meetings?|pickup|flights?|tables?|rooms?|seats?|calls?|visits?){_THINGS} {_WAS}(?:booked|reserved|scheduled|placed)\b",
+        rf"{_DONE_CN}{_CN}{{0,8}}(?:预订|预约|下单|订好)|(?:会议|机票|酒店|座位|房间|预约){_CN}{{0,6}}{_DONE_CN}(?:预订|预约|订好|安排)",
         _words("book reserv order purchas schedul appointment calendar create place buy checkout add meeting event"),
         ("book", "reserv", "schedul", "placed", "made", "arranged", "预订", "预约", "下单"),
     ),
     Action(
         "create",
-        rf"(?:created|opened|filed|raised|submitted|logged|registered){_THINGS} (?:ticket|case|return label|label|return request|support request|claim|account|pull request|bug report)\b",
-        rf"\b(?:ticket|return label|return request|support request|account|pull request|bug report){_THINGS} {_WAS}(?:created|opened|filed|submitted|registered|raised)\b",
-        rf"{_DONE_CN}{_CN}{{0,10}}(?:创建|开通|提交|新建){_CN}{{0,8}}(?:工单|账户|账号|申请|标签|退货)",
+        rf"(?:created|opened|filed|raised|submitted|logged|registered|generated){_THINGS} (?:ticket|case|return label|label|(?:[\w-]+ )?request|claim|account|pull request|bug report|bug|issue|incident|complaint|task)\b",
+        rf"\b(?:ticket|return label|label|return request|support request|claim|account|pull request|bug report|issue|incident|complaint|task|(?:support |new )case){_THINGS} {_WAS}(?:created|opened|filed|submitted|registered|raised|generated)\b",
+        rf"{_DONE_CN}{_CN}{{0,10}}(?:创建|开通|提交|新建|生成){_CN}{{0,8}}(?:工单|账户|账号|申请|标签|退货|请求|投诉)|(?:工单|账户|账号|申请|标签|请求|投诉){_CN}{{0,4}}{_DONE_CN}(?:创建|开通|提交|新建|生成)",
         _words(
             "create open file ticket issue submit rais add new insert label return generate write register log account pull pr case claim request"
         ),
@@ -93,41 +93,41 @@ ACTIONS = (
     ),
     Action(
         "update",
-        r"(?:updated|changed|modified|corrected|switched) (?:your|the|this|his|her|their)(?: [\w-]+){0,3} (?:address|order|account|e-?mail|phone number|subscription|profile|record|settings|password|plan|booking|reservation|ticket|database|shipping method)\b",
-        rf"\b(?:address|account|subscription|profile|password|plan|booking|reservation) {_WAS}(?:updated|changed|modified|corrected)\b",
-        rf"{_DONE_CN}{_CN}{{0,8}}(?:更新|修改|更改|更正){_CN}{{0,8}}(?:地址|订单|账户|账号|邮箱|电话|密码|资料|套餐)|(?:地址|账户|密码|资料){_CN}{{0,4}}{_DONE_CN}(?:更新|修改|更改)",
+        r"(?:updated|changed|modified|corrected|switched) (?:your|the|this|his|her|their)(?: [\w'’-]+){0,3} (?:address|order|account|e-?mail|phone number|number|subscription|profile|record|settings|password|plan|booking|reservation|ticket|database|shipping method|date|time|name|details|information|preferences|payment method)\b",
+        rf"\b(?:address|account|subscription|profile|password|plan|booking|reservation|phone number|(?:delivery |start |due )date|details|settings|preferences|payment method|record) {_WAS}(?:updated|changed|modified|corrected|switched)\b",
+        rf"{_DONE_CN}{_CN}{{0,8}}(?:更新|修改|更改|更正){_CN}{{0,8}}(?:地址|订单|账户|账号|邮箱|电话|密码|资料|套餐)|(?:地址|账户|密码|资料|电话|邮箱|订单){_CN}{{0,4}}{_DONE_CN}(?:更新|修改|更改)|{_DONE_CN}(?:将|把){_CN}{{0,10}}(?:地址|账户|账号|密码|资料|电话|邮箱|订单|套餐){_CN}{{0,4}}(?:更新|修改|更改|改为|改成)",
         _words("updat chang modif edit set patch put write save upsert correct address switch reset move"),
         ("updated", "changed", "modified", "corrected", "switched", "更正", "更新", "修改", "更改"),
     ),
     Action(
         "delete",
-        r"(?:deleted|removed|erased|wiped|purged) (?:your|the|all|these|those|this|[0-9]+)(?: [\w-]+){0,3} (?:accounts?|records?|files?|data|entry|entries|rows?|users?|backups?|database|table|folder|branch|subscription|photos?|messages?)\b",
-        rf"\b(?:accounts?|records?|files?|data|entries|rows|users?|backups?|folder|branch){_THINGS} {_WAS}(?:deleted|removed|erased|wiped|purged)\b",
-        rf"{_DONE_CN}{_CN}{{0,10}}(?:删除|清除|移除)|(?:文件|记录|数据|账户|账号){_CN}{{0,6}}{_DONE_CN}(?:删除|清除|移除)",
+        r"(?:deleted|removed|erased|wiped|purged) (?:your|the|all|these|those|this|both|two|three|[0-9]+)(?: [\w'’-]+){0,3} (?:accounts?|records?|files?|data|entry|entries|rows?|users?|backups?|database|table|folders?|branch|branches|subscription|photos?|messages?|logs?|items?|documents?)\b",
+        rf"\b(?:accounts?|records?|files?|data|entry|entries|rows?|users?|backups?|folders?|branch|messages?|logs?|photos?|documents?){_THINGS} {_WAS}(?:deleted|removed|erased|wiped|purged)\b",
+        rf"{_DONE_CN}{_CN}{{0,14}}(?:删除|清除|移除)|(?:文件|记录|数据|账户|账号|备份|日志){_CN}{{0,6}}{_DONE_CN}(?:删除|清除|移除)",
         _words("delet remov drop eras clear purg rm cancel unsubscrib clean wipe edit write"),
         ("delet", "remov", "eras", "wiped", "purged", "删除", "清除", "移除"),
     ),
     Action(
         "test",
-        r"(?:ran|run) (?:all |the |all the )*(?:unit |integration |full )*tests?(?: suite)?\b",
+        r"(?:ran|re-?ran|run|executed) (?:all |the |all the )*(?:unit |integration |full |whole |entire )*tests?(?: suite)?\b",
         r"\b(?:all |the |all the |unit |integration |[0-9]+ )*tests? (?:are |have |now |all |is |suite )*(?:passe?d?|passing|green)\b",
-        r"测试(?:已|已经|都|全部|均|现在)*(?:通过|跑通)",
+        r"测试(?:用例)?(?:已|已经|都|全部|均|现在)*(?:通过|跑通)",
         _words("test pytest jest ci build check verify lint"),
         ("test", "通过", "跑通"),
     ),
     Action(
         "ship_code",
-        r"(?:deployed|merged|pushed|released|rolled back) (?:your|the|this|it|a|to|version|all)\b",
-        rf"\b(?:fix|change|changes|branch|release|service|pull request|application|app|code){_THINGS} {_WAS}(?:deployed|merged|pushed|released|rolled back)\b",
-        rf"{_DONE_CN}{_CN}{{0,8}}(?:部署|合并|上线|推送到)",
+        r"(?:deployed|merged|pushed|released|rolled back|committed) (?:your|the|this|it|a|to|version|all|my|both)\b",
+        rf"\b(?:fix|hotfix|change|changes|branch|release|service|pull request|application|app|code|version|patch|update){_THINGS} {_WAS}(?:deployed|merged|pushed|released|rolled back|committed)\b",
+        rf"{_DONE_CN}{_CN}{{0,10}}(?:部署|合并|上线|推送到|发布到)",
         _words("deploy merg commit push git releas publish pr rollback rollout ci pipeline ship"),
         ("deploy", "merg", "push", "releas", "rolled", "推送", "部署", "合并", "上线"),
     ),
     Action(
         "pay",
-        r"(?:(?:paid|wired|charged) (?:your|the|you|this|[$€£0-9])|transferred (?:[$€£0-9]|the (?:money|funds|amount|payment|balance)))",
-        rf"\b(?:payment|transfer|money|funds){_THINGS} {_WAS}(?:paid|transferred|wired|charged)\b",
-        rf"{_DONE_CN}{_CN}{{0,8}}(?:付款|转账|支付)|(?:付款|转账|支付)(?:已|已经)(?:完成|成功)",
+        r"(?:(?:paid|wired|charged|settled) (?:your|the|you|this|that|an?|[$€£0-9])|transferred (?:[$€£0-9]|the (?:money|funds|amount|payment|balance))|made (?:the|your|an?|this) (?:[\w-]+ ){0,2}(?:payment|transfer))",
+        rf"\b(?:payment|transfer|money|funds|invoice|bill|rent|deposit|fee){_THINGS} {_WAS}(?:paid|transferred|wired|charged|completed|settled)\b",
+        rf"{_DONE_CN}{_CN}{{0,8}}(?:付款|转账|支付|缴纳|付清)|(?:付款|转账|支付)(?:已|已经)(?:完成|成功)|(?:账单|费用|房租|款项|货款){_CN}{{0,4}}{_DONE_CN}(?:支付|付清|缴纳|转账)",
         _words("pay payment transfer charg wire invoice bill transact purchas refund money checkout"),
         ("paid", "transfer", "charg", "wired", "付款", "转账", "支付"),
     ),

@@ -38,7 +38,7 @@ _HINDERED = re.compile(
     r"(?i)\b(?:not|never|no|cannot|unable|without|fail(?:ed|s)?|nothing|none|neither|nor|hardly|almost|nearly"
     r"|will|would|could|can|may|might|should|shall|must|going to|about to|want(?:s|ed)?|need(?:s|ed)?|try|trying|tried"
     r"|if|once|when|whenever|unless|until|after|before|as soon as|whether|in case|assuming|suppose|let me|let us|please"
-    r"|says?|said|shows?|showing|states?|stated|according|reports?|reported|claims?|claimed|indicates?|appears?|seems?"
+    r"|says?|said|shows?|showing|states?|stated|according|(?<!bug )(?<!the )(?<!a )(?<!your )(?<!this )reports?|reported|claims?|claimed|indicates?|appears?|seems?"
     r"|looks? like|told|mentioned|asked|asks|earlier|previously|yesterday|last (?:week|month|time|year)|pretend|example"
     r"|wish|hope|hoping|offer|happy to|glad to|request(?:ed)? (?:that|for)|for approval|pending|draft(?:ed)?|simulat\w*)\b"
     r"|n['’]t\b|['’]ll\b|e\.g\."
@@ -49,6 +49,8 @@ _HINDERED_CN = re.compile(
 _HISTORY = re.compile(
     r"(?i)^[^.!?\n]{0,40}\b(?:on (?:\w+ )?\d|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:january|february|march|april|may|june|july|august|september|october|november|december)|yesterday|last \w+|earlier|previously|ago|by (?:the|your|our|another|someone|a) (?!system))"
 )
+_RELATIVE = re.compile(r"(?i)\b(?:that|which|who|whose)\b")
+"""Between a thing and what was done with it: one that tells which things are meant, not that it was done."""
 _CONFIRM = re.compile(
     r"(?i)\bI(?:['’]m| am| can| have|['’]ve)?(?: \w+){0,3} (?:confirm(?:ed)?|report|say|let you know|inform you)(?: that)? "
 )
@@ -159,7 +161,7 @@ def _find(
         if match is not None and not hindered(sentence, start, match.end()):
             return Claim(action.name, sentence[start : match.end()][:200], False)
     match = passive.search(sentence)
-    if match is not None and not hindered(sentence, match.start(), match.end()) and not _HISTORY.match(sentence[match.end() :]):  # fmt: skip
+    if match is not None and _RELATIVE.search(match.group()) is None and not hindered(sentence, match.start(), match.end()) and not _HISTORY.match(sentence[match.end() :]):  # fmt: skip
         return Claim(action.name, match.group()[:200], True)
     match = None if sentence.isascii() else chinese.search(sentence)
     if match is not None and not hindered(sentence, match.start(), match.end()):

@@ -24,24 +24,34 @@ SHORT = 12
 """Shorter results hold no instruction."""
 MAX_EXCERPT = 120
 
-_ALL = r"(?:all |any |every |the |your |of |these |those |my |our )*"
-_BEFORE = r"(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial)"
-_RULES = r"(?:instructions?|directions?|prompts?|rules|guidelines|messages|context|commands|directives|policies)"
-_NAME = r"(?:ai|a\.i\.|assistant|agent|llm|chatbot|language model|gpt|claude|gemini|copilot)"
+_ALL = r"(?:all |any |every |everything |the |your |of |these |those |my |our |its )*"
+_BEFORE = r"(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial|former|old)"
+_RULES = r"(?:instructions?|directions?|prompts?|rules|guidelines|messages|context|commands|directives|policies|orders|restrictions|constraints)"
+_YOURS = r"(?:system prompt|system message|safety (?:rules|guidelines|policies)|programming|developer['’]?s? (?:instructions|rules)|user['’]?s? (?:instructions?|requests?|questions?))"
+_NAME = r"(?:ai|a\.i\.|assistant|agent|llm|chatbot|(?:large )?language model|gpt|claude|gemini|copilot)"
 _AGENT = rf"(?:{_NAME}(?: {_NAME})?)"
+_DO = r"(?:ignore|disregard|stop|call|send|run|execute|reply|respond|include|visit|open|click|follow|forward|transfer|approve|delete|download|rate|write|output|print|use|add|recommend|grant|e-?mail|post|upload|return|answer|obey|confirm|accept|issue)"
+_USER = r"(?:the |this |your )?(?:user|human|customer|operator|client)s?"
+_SECRET = r"(?:system prompt|(?:hidden|secret|initial) (?:instructions|prompt)|conversation|chat (?:history|logs?)|credentials?|passwords?|api[ _-]?keys?|secrets?|private keys?|ssh keys?|(?:access|session|auth) tokens?|(?:customer|personal|private|user|confidential) (?:data|information|list|records)|environment variables|contact list|(?:session )?cookies?)"
+_WHOSE = r"(?:all |the |this |any |your |user['’]?s? |customer['’]?s? |their |its |of |full |entire |complete )*"
 KINDS: dict[str, str] = {
-    "override": rf"\b(?:ignore|disregard|forget|override|bypass) {_ALL}(?:{_BEFORE} (?:\w+ )?{_RULES}|{_RULES} (?:above|before|so far|given to you|you (?:were|have been) given)|(?:system prompt|safety (?:rules|guidelines)|programming))\b"
-    r"|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以上|上面|先前|此前|前面|所有|一切)(?:的|所有|全部|收到的|给你的)*(?:指令|指示|提示词?|规则|要求|命令)",
-    "role": rf"\byou are (?:now |no longer )(?:(?:in )?(?:dan|developer|god|admin|debug|jailbreak|unrestricted) ?mode|dan\b|an? (?:unrestricted|unfiltered|jailbroken|evil|different) {_AGENT}|bound by|restricted)|\bfrom now on,? you (?:are|will act as|must obey|will obey|only obey)\b"
-    r"|你现在(?:是|进入)(?:一个)?(?:开发者模式|越狱|不受(?:任何)?限制)",
-    "template": r"<\|im_start\|>|<\|(?:system|start_header_id|endoftext|eot_id)\|>|\[/?INST\]|<</?SYS>>|(?:^|[.!?\n]|\\n)\s*#{0,3}\s*(?:new|updated|revised) (?:system )?instructions?(?: for (?:the )?(?:ai|assistant|agent))?\s*:|\b(?:system|admin|developer) override\b\s*[:!]",
-    "secrecy": r"\b(?:do not|don['’]t|never|without) (?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|mention(?:ing)? (?:this|it|any of this) to|reveal(?:ing)? (?:this|it) to) (?:the |this |your )?(?:user|human|customer|operator|client)s?\b|\b(?:do not|don['’]t|never|without) let(?:ting)? (?:the |this |your )?(?:user|human|customer|operator|client)s? (?:know|see|notice)\b"
-    r"|(?:不要|别|切勿|不得)(?:告诉|告知|通知|透露给|让)(?:用户|客户|人类|顾客)",
-    "order": rf"\b(?:attention|important|note to|message (?:to|for)|instructions? (?:to|for)|dear|hey|hello)[,:! ]*(?:the |any |all )?{_AGENT}s?\b(?:[,:] (?:please|immediately|now|you)\b|[^.\n]{{0,60}}\byou (?:must|should|need to|have to)\b)|\bas an? {_AGENT},? you (?:must|should|need to|have to)\b|\bif you(?: are|['’]re) an? {_AGENT}\b[^.\n]{{0,60}}\b(?:must|please|should|call|send|use|run|execute|reply|respond|include|visit|ignore)\b"
-    r"|(?:请|注意)?(?:AI|人工智能|智能助手|助手|模型)(?:们)?[，,：: ]{0,2}(?:你)?(?:必须|务必|请立即|应立即)(?:调用|执行|发送|转账|删除|退款|访问)",
-    "exfiltration": r"\b(?:send|forward|post|upload|exfiltrate|leak|transmit|email|e-mail) (?:me )?(?:all |the |this |any |your |user['’]?s? |of )*(?:system prompt|conversation|chat history|credentials?|passwords?|api[ _-]?keys?|secrets?|access tokens?|customer data|personal data|private data|session cookies?)\b[^.\n]{0,60}\b(?:to|at|via)\b"
-    r"|\b(?:reveal|print|output|show|repeat|disclose|display) (?:me )?(?:your (?:\w+ ){0,2}(?:system prompt|system message|instructions)|the (?:\w+ )?(?:hidden|secret|initial) (?:instructions|prompt))\b"
-    r"|(?:输出|显示|泄露|说出|发送)(?:你的|系统的?)(?:完整)?(?:系统)?(?:提示词|提示语|指令|密钥|密码)",
+    "override": rf"\b(?:ignore|disregard|forget|override|bypass|discard|(?:do not|don['’]t|stop|no longer|never) (?:follow(?:ing)?|obey(?:ing)?)) {_ALL}(?:{_BEFORE} (?:\w+ )?{_RULES}|{_RULES} (?:above|before|so far|given to you|you (?:were|have been) given|you (?:received|got))|{_YOURS})\b"
+    rf"|\b(?:ignore|disregard|forget) (?:everything|anything|all|what) (?:(?:that )?(?:you (?:were|have been) told|was said|came before|is written|stands) ?)?(?:above|before|earlier|so far|previously)\b"
+    rf"|\b(?:{_BEFORE} {_RULES}|{_RULES} you (?:were|have been) given|your {_RULES}) (?:do not|don['’]t|no longer|never) (?:exist|apply|count|matter|hold)\b"
+    r"|(?:忽略|无视|忘记|忘掉|不要理会|不要遵守|不再遵守|抛开)(?:掉)?(?:你)?(?:之前|以上|上面|上述|先前|此前|前面|所有|一切)(?:的|所有|全部|收到的|给你的|系统)*(?:指令|指示|提示词?|规则|要求|命令|设定)",
+    "role": rf"\byou are (?:now |no longer )(?:(?:in )?(?:dan|developer|god|admin|debug|jailbreak|unrestricted) ?mode|dan\b|an? (?:unrestricted|unfiltered|jailbroken|evil|different) {_AGENT}|bound by|restricted)|\bfrom (?:now|this (?:point|moment)|here) on(?:wards?)?,? (?:you (?:are|will act as|must|will|only|shall) |(?:only )?obey\b)|\bact as an? (?:{_AGENT} without (?:any )?(?:restrictions|limits|filters|rules)|(?:unrestricted|unfiltered|jailbroken) {_AGENT})"
+    r"|(?:你现在(?:是|进入)(?:一个)?(?:开发者模式|越狱|(?:没有|不受)(?:任何)?限制)|从(?:现在|此刻)(?:开始|起)[，,]?你(?:只|必须|将|要|不再))",
+    "template": r"<\|im_start\|>|<\|(?:system|start_header_id|endoftext|eot_id)\|>|\[/?INST\]|<</?SYS>>|[\[<]/?system(?: (?:message|prompt|instructions?))?[\]>]|(?:^|[.!?\n\]>]|\\n)\s*#{0,3}\s*(?:new|updated|revised) (?:system )?(?:instructions?|prompt)(?: for (?:the )?(?:ai|assistant|agent))?\s*:|\b(?:system|admin|developer) override\b\s*[:!]",
+    "secrecy": rf"\b(?:do not|don['’]t|never|without) (?:tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|alert(?:ing)?|(?:mention|reveal|disclos|show)(?:e|ing)? (?:this|it|that|any of this|these \w+|this \w+) to) {_USER}\b|\b(?:do not|don['’]t|never|without) let(?:ting)? {_USER} (?:know|see|notice)\b|\b(?:hide|conceal|keep) (?:this|it|that|these \w+|this \w+)(?: secret| hidden| confidential)? from {_USER}\b|\b{_USER} (?:must|should|may) (?:not|never) (?:know|see|notice|learn|find out|be (?:told|informed))\b"
+    r"|(?:不要|别|切勿|不得|请勿)(?:把|将)?[^，。！？\n]{0,8}(?:告诉|告知|通知|透露给|让)(?:用户|客户|人类|顾客)|(?:对|瞒着|隐瞒)(?:用户|客户|顾客)(?:保密|隐瞒)",
+    "order": rf"\b(?:attention|important|note to|message (?:to|for)|instructions? (?:to|for)|dear|hey|hello)[,:! ]*(?:the |any |all )?{_AGENT}s?\b(?:[,:] ?(?:please|immediately|now|you|{_DO})\b|[^.\n]{{0,60}}\byou (?:must|should|need to|have to)\b)|\bas an? {_AGENT},? you (?:must|should|need to|have to)\b|\bif you(?: are|['’]re) an? {_AGENT}\b[^.\n]{{0,60}}\b(?:must|please|should|{_DO})\b"
+    rf"|\b(?:to )?(?:the |any |all |every )?{_AGENT}s? (?:reading|processing|parsing|summari[sz]ing|visiting|(?:that|who|which) (?:reads?|process(?:es)?|visits?)) (?:this|the|these)\b[^.\n]{{0,60}}(?::|\b(?:must|should|please|have to|need to)\b)"
+    rf"|(?:^|[.!?:\n\]>\"]|\\n)\s*{_AGENT}[,:] ?(?:please |immediately |now |you (?:must|should) )*{_DO} "
+    r"|(?:请|注意)?(?:AI|人工智能|智能助手|助手|模型)(?:们)?(?:请注意|注意)?[，,：: ]{0,2}(?:你)?(?:必须|务必|请立即|应立即|立即)(?:调用|执行|发送|转账|删除|退款|访问|点击|批准|下载|回复)|如果你是(?:一个)?(?:AI|语言模型|大模型|人工智能|智能助手|机器人)[^。\n]{0,30}(?:请|必须|务必|立即)",
+    "exfiltration": rf"\b(?:send|forward|post|upload|exfiltrate|leak|transmit|e-?mail|share|deliver) (?:me )?{_WHOSE}{_SECRET}\b[^.\n]{{0,60}}\b(?:to|at|via|by)\b"
+    rf"|\b(?:reveal|print|output|show|repeat|disclose|display|tell|give) (?:me |us )?(?:your (?:\w+ ){{0,2}}(?:system prompt|system message|instructions)|the (?:system prompt|(?:\w+ )?(?:hidden|secret|initial) (?:instructions|prompt)))\b"
+    rf"|\b(?:send|give|tell) (?:me|us) (?:the |your ){_SECRET}\b|\b(?:append|include|attach|embed|paste|insert) {_WHOSE}{_SECRET} (?:to|in|into|at|as)\b"
+    r"|(?:输出|显示|泄露|说出|发送)(?:你的|系统的?)(?:完整)?(?:系统)?(?:提示词|提示语|指令|密钥|密码)|(?:把|将)[^，。\n]{0,8}(?:提示词|密钥|密码|聊天记录|对话记录|客户资料|客户数据)[^，。\n]{0,4}(?:发送|发|上传|转发)(?:到|给|至)",
     "hidden": r"[\x{E0020}-\x{E007E}]{8,}",
 }
 """Kind -> RE2 pattern. Narrow on purpose: texts about prompts, rules and assistants are common in tool output."""
