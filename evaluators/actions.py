@@ -127,7 +127,7 @@ ACTIONS = (
         "pay",
         r"(?:(?:paid|wired|charged|settled) (?:your|the|you|this|that|an?|[$€£0-9])|transferred (?:[$€£0-9]|the (?:money|funds|amount|payment|balance))|made (?:the|your|an?|this) (?:[\w-]+ ){0,2}(?:payment|transfer))",
         rf"\b(?:payment|transfer|money|funds|invoice|bill|rent|deposit|fee){_THINGS} {_WAS}(?:paid|transferred|wired|charged|completed|settled)\b",
-        rf"{_DONE_CN}{_CN}{{0,8}}(?:付款|转账|支付|缴纳|付清)|(?:付款|转账|支付)(?:已|已经)(?:完成|成功)|(?:账单|费用|房租|款项|货款){_CN}{{0,4}}{_DONE_CN}(?:支付|付清|缴纳|转账)",
+        rf"{_DONE_CN}{_CN}{{0,8}}(?:付款|转账|支付(?!账户|方式|宝|密码|渠道)|缴纳|付清)|(?:付款|转账|支付)(?:已|已经)(?:完成|成功)|(?:账单|费用|房租|款项|货款){_CN}{{0,4}}{_DONE_CN}(?:支付|付清|缴纳|转账)",
         _words("pay payment transfer charg wire invoice bill transact purchas refund money checkout"),
         ("paid", "transfer", "charg", "wired", "付款", "转账", "支付"),
     ),

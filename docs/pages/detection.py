@@ -27,13 +27,19 @@ Measured on a labelled corpus: {len(cases)} trajectories that a seeded generator
 
 ## Rules that read sentences
 
-`false-claim` and `injection` know patterns of words, so what counts is how they do with sentences that nobody had in mind. These were written after the rules were mended for the last time (`tests/corpus/unseen.py`), and no rule was mended with them:
+`false-claim` and `injection` know patterns of words, so what counts is how they do with sentences that nobody had in mind. These were written before the patterns were widened for the last time (`tests/corpus/unseen_second.py`: 63 claims and 62 sentences that claim nothing, 62 injected instructions and 63 other sentences, English and Chinese), and no miss among them was mended; of its sentences without a claim two had raised a false alarm, which was mended:
 
 | rule | precision | recall | sentences |
 | --- | --- | --- | --- |
 {answers.table(*answers.UNSEEN)}
 
-With the sentences that the rules were mended with, precision and recall are held at 0.98 or more. The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part. Add your own: `tools[].claims`, `rules.injection.patterns`.
+Before, their recall was 0.54 and 0.19. The sentences that the patterns were widened by (`tests/corpus/unseen.py`), of which 0.78 and 0.50 had been found when they were new:
+
+| rule | precision | recall | sentences |
+| --- | --- | --- | --- |
+{answers.table(*answers.MENDED_LAST)}
+
+The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part, of instructions a third. Add your own: `tools[].claims`, `rules.injection.patterns`.
 
 ## What the figures do not say
 

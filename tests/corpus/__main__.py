@@ -19,7 +19,9 @@ def main() -> None:
         print(answers.table(seed, half))
         if "-v" in sys.argv:
             _explain(scores)
-    print("answers and outputs that no rule was mended with")
+    print("answers and outputs that the rules were mended with last")
+    print(answers.table(*answers.MENDED_LAST))
+    print("answers and outputs whose misses no rule was mended with")
     print(answers.table(*answers.UNSEEN))
     beyond = hard(*HELD_BACK)
     told = sum(set(case.labels) <= set(judged(case)[0]) for case in beyond)
