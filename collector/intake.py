@@ -8,6 +8,7 @@ from operator import attrgetter
 from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.places import Places
+from trailhound.collector.assemble.traces import TraceRuns
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_all
 from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
@@ -94,11 +95,12 @@ class Intake:
     def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
         """Assemble the spans of one trace: all new ones at once, then those known already."""
         first = pairs[0][1]
-        if not self._open(first):
+        trace = self._open(first)
+        if trace is None:
             fed.new += pairs
             self.counts.unjudged += len(pairs)
             return
-        known = self._places.span_ids((first.tenant, first.trace_id))
+        known = trace.span_ids
         new: dict[str, Step] = {}
         others = []
         for pair in pairs:
@@ -109,12 +111,12 @@ class Intake:
                 new[span_id] = pair[1]
                 fed.new.append(pair)
         if new:
-            self._take_new(list(new.values()))
+            self._take_new(trace, list(new.values()))
         for pair in others:
             self._take_known(fed, *pair)
 
-    def _take_new(self, steps: list[Step]) -> None:
-        judged = self._allowed(steps)
+    def _take_new(self, trace: TraceRuns, steps: list[Step]) -> None:
+        judged = self._allowed(trace, steps)
         self.counts.unjudged += len(steps) - len(judged)
         changed = self._place(judged)
         if any(run.late for run in changed):
@@ -129,16 +131,15 @@ class Intake:
             fed.replaced.append((received, step))
             self._touch(self._places.replace(step))
 
-    def _allowed(self, steps: list[Step]) -> list[Step]:
+    def _allowed(self, trace: TraceRuns, steps: list[Step]) -> list[Step]:
         """Those of the new steps of a trace that its run may still have."""
-        trace = (steps[0].tenant, steps[0].trace_id)
-        if trace in self._full:
+        if trace.key in self._full:
             return []
-        return steps[: max(0, self._config.runs.max_steps - self._places.open(*trace).main.spans)]
+        return steps[: max(0, self._config.runs.max_steps - trace.main.spans)]
 
     def _place(self, steps: list[Step]) -> list[LiveRun]:
         """Put new steps of one trace into their run. Returns the runs that changed."""
-        changed = self._places.add(_parents_first(steps)) if steps else []
+        changed = self._places.add(_in_order(steps)) if steps else []
         self._keep_told()
         return self._mark_full(changed)
 
@@ -171,12 +172,12 @@ class Intake:
         if said is None and self._places.shows_session(step):
             self._touch(self._places.tell(step))
             self._keep_told()
-        elif self._open(step) and (step.tenant, step.trace_id) not in self._full:
+        elif (trace := self._open(step)) is not None and trace.key not in self._full:
             if self._parked is not None:
                 self.heard.setdefault((step.tenant, step.trace_id), []).append((said, alone))
             if said is not None:
                 self._touch(self._places.hear(said))
-            elif self._places.known(step) is None and self._allowed([step]):
+            elif self._places.known(step) is None and self._allowed(trace, [step]):
                 self._touch(self._mark_full(self._places.add_record(step)))
 
     def _keep_told(self) -> None:
@@ -191,20 +192,20 @@ class Intake:
                 if (stored := self._recall.parked(entry)) is not None:
                     self._bring_back(stored)
 
-    def _open(self, step: Step) -> bool:
-        """Open the step's trace, and bring back what has left memory and belongs to it; False for one that is full."""
+    def _open(self, step: Step) -> TraceRuns | None:
+        """Open the step's trace, and bring back what has left memory and belongs to it; None for one that is full."""
         key = (step.tenant, step.trace_id)
         self._meet_parked(step)
-        if key in self._places:
-            return True
+        if (trace := self._places.find(key)) is not None:
+            return trace
         stored = self._recall(*key) if self._recall is not None else None
         if stored is not None and stored.full:
             self._note_full(key)
-            return False
-        self._places.open(*key)
+            return None
+        trace = self._places.open(*key)
         if stored is not None:
             self._bring_back(stored)
-        return True
+        return trace
 
     def reopen(self, traces: Collection[Key]) -> None:
         """Bring the runs of traces back from where they went."""
@@ -244,7 +245,7 @@ class Intake:
         for steps in self._by_trace(stored).values():
             first = next(iter(steps.values()))
             places.open(first.tenant, first.trace_id)
-            places.add(_parents_first(steps.values()))
+            places.add(_in_order(steps.values()))
         return [run for run in runs.values() if run.has_steps]
 
     def _by_trace(self, stored: Stored) -> dict[Key, dict[str, Step]]:
@@ -261,9 +262,9 @@ class Intake:
         if stored.parked is not None and self._parked is not None:
             self._parked.take(stored.parked, segment)
         for trace, steps in self._by_trace(stored).items():
-            self._places.open(*trace)
-            new = [step for step in steps.values() if self._places.known(step) is None]
-            for run in self._place(self._allowed(new)) if new else ():
+            opened = self._places.open(*trace)
+            new = [step for step in steps.values() if step.span_id not in opened.span_ids]
+            for run in self._place(self._allowed(opened, new)) if new else ():
                 run.late |= stored.parked is None
                 self._renew(run)
         for said, alone in stored.heard:
@@ -271,6 +272,6 @@ class Intake:
         self._overhear(row.record() for row in stored.logs)
 
 
-def _parents_first(steps: Iterable[Step]) -> list[Step]:
-    """In order of start, the longer first: then nothing that was built has to be undone when a parent comes."""
-    return sorted(sorted(steps, key=attrgetter("end_ns"), reverse=True), key=attrgetter("start_ns"))
+def _in_order(steps: Iterable[Step]) -> list[Step]:
+    """Steps in order of start: then nearly all that is built is built on."""
+    return sorted(steps, key=attrgetter("start_ns"))

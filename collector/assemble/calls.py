@@ -186,7 +186,8 @@ class Calls:
     # ------------------------------------------------------------ spans of tools
 
     def _add_span(self, step: Step, tool: ToolCall, lineage: Lineage, host: Host) -> None:
-        children = [c for c in lineage.children.get(step.span_id, ()) if c.speaks_for_parent]
+        below = lineage.children.get(step.span_id)
+        children = [c for c in below if c.speaks_for_parent] if below else None
         if children:
             self._facts.add_children(step, children)
         if (call_id := tool.call_id) is not None:

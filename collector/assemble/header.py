@@ -62,7 +62,8 @@ class Header:
         models, said, agents = [], self._said, self._agents
         for step in steps:
             texts, start, agent = _texts(step), step.start_ns, step.agent
-            if texts not in said or start <= said[texts][0]:
+            before = said.get(texts)
+            if before is None or start <= before[0]:
                 self._add_texts(texts, _order(step))
             if step.kind == "llm":
                 models.append(step)

@@ -125,21 +125,28 @@ def _parts(steps: Iterable[Step], service: str) -> dict[str, tuple[int, int]]:
     """By call id: what the steps of a service have of the call, and since when."""
     parts: dict[str, tuple[int, int]] = {}
     for step in steps:
-        if step.service != service:
-            continue
-        for call in step.tool_requests:
-            _add(parts, call.call_id, _ASKED, step)
-        for call in step.tool_responses:
-            _add(parts, call.call_id, _GIVEN, step)
-        if step.kind == "tool" and step.tool is not None:
-            _add(parts, step.tool.call_id, _RAN if _has_run(step, step.tool) else _PAUSED, step)
+        if step.service == service:
+            start_ns = step.start_ns
+            for call_id, part in _parts_of(step):
+                known = parts.get(call_id)
+                if known is None:
+                    parts[call_id] = (part, start_ns)
+                else:
+                    parts[call_id] = (known[0] | part, min(known[1], start_ns))
     return parts
 
 
-def _add(parts: dict[str, tuple[int, int]], call_id: str | None, part: int, step: Step) -> None:
-    if call_id is not None:
-        has, since_ns = parts.get(call_id, (0, step.start_ns))
-        parts[call_id] = (has | part, min(since_ns, step.start_ns))
+def _parts_of(step: Step) -> Iterator[tuple[str, int]]:
+    """(call id, part) for every call that the step has to do with."""
+    for call in step.tool_requests:
+        if call.call_id is not None:
+            yield (call.call_id, _ASKED)
+    for call in step.tool_responses:
+        if call.call_id is not None:
+            yield (call.call_id, _GIVEN)
+    tool = step.tool
+    if tool is not None and tool.call_id is not None and step.kind == "tool":
+        yield (tool.call_id, _RAN if _has_run(step, tool) else _PAUSED)
 
 
 def _joined(before: int, new: int) -> int:

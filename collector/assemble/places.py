@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from trailhound.collector.assemble.live import LiveRun
@@ -36,9 +36,9 @@ class Places:
             trace = self._traces[tenant, trace_id] = TraceRuns(tenant, trace_id, self._new_run)
         return trace
 
-    def span_ids(self, trace: TraceKey) -> Container[str]:
-        """The spans of a trace that were taken."""
-        return self._traces[trace].span_ids
+    def find(self, trace: TraceKey) -> TraceRuns | None:
+        """The runs of a trace that is known."""
+        return self._traces.get(trace)
 
     def known(self, step: Step) -> tuple[LiveRun, Step] | None:
         """The run and the step of a span that was taken before."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from itertools import groupby
 
 from trailhound.collector.assemble.accounting import bare_tool
 from trailhound.model import Step
@@ -32,7 +33,8 @@ class _Tool:
 
     def in_order(self) -> list[Call]:
         if self._sorted != len(self.calls):
-            self.calls = sorted(set(self.calls))[-MAX_CALLS:]
+            self.calls.sort()
+            self.calls = [call for call, _ in groupby(self.calls)][-MAX_CALLS:]
             self._sorted = len(self.calls)
         return self.calls
 
