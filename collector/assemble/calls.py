@@ -178,10 +178,9 @@ class Calls:
         return bool(known.spans)
 
     def _of_id(self, call_id: str) -> Known:
-        known = self._known.get(call_id)
-        if known is None:
-            known = self._known[call_id] = Known()
-        return known
+        if call_id not in self._known:
+            self._known[call_id] = Known()
+        return self._known[call_id]
 
     # ------------------------------------------------------------ spans of tools
 
@@ -243,9 +242,10 @@ class Calls:
 
     def _add_messages(self, step: Step) -> None:
         """Note what a model call asked for and was given."""
+        known_calls = self._known
         for call in step.tool_requests:
             if (call_id := call.call_id) is not None:
-                known = self._known.get(call_id) or self._of_id(call_id)
+                known = known_calls.get(call_id) or self._of_id(call_id)
                 if (before := known.asked_by) is None or _precedes(step, before):
                     known.asked, known.asked_by = call, step
                     self._new.append(call_id)
@@ -253,7 +253,7 @@ class Calls:
                         self._asked.add((call.name, call.arguments_hash))
         for call in step.tool_responses:
             if (call_id := call.call_id) is not None:
-                known = self._known.get(call_id) or self._of_id(call_id)
+                known = known_calls.get(call_id) or self._of_id(call_id)
                 if (before := known.given_to) is None or _precedes(step, before):
                     known.given, known.given_to = call, step
                     self._new.append(call_id)

@@ -48,15 +48,19 @@ class ToolFacts:
         told, self.told = self.told, []
         return told
 
+    def is_whole(self, span: Step, asked: Sequence[ToolCall], result: Any) -> bool:
+        """Whether requests and a result tell nothing that `span` leaves open, as of nearly all calls."""
+        tool, key = span.tool, (span.trace_id, span.span_id)
+        if tool is None or key in self.own or key in self._children or (tool.result is None and result is not None):
+            return False
+        return isinstance(tool.arguments, dict) or not any(isinstance(call.arguments, dict) for call in asked)
+
     def differ(self, span: Step, asked: Sequence[ToolCall], result: Any, failed: Step | None, last: bool) -> bool:
         """Derive what `span` should say; True when that is not what it says. `apply` then makes it so."""
+        if last and failed is None and self.is_whole(span, asked, result):
+            return False
         tool, key = span.tool, (span.trace_id, span.span_id)
         assert tool is not None
-        silent = tool.result is None and result is not None
-        if not isinstance(tool.arguments, dict):
-            silent |= any(isinstance(call.arguments, dict) for call in asked)
-        if not silent and last and failed is None and key not in self.own and key not in self._children:
-            return False  # by far the most: the others know no more than the span
         now = _known(span, tool)
         own = self.own.get(key, now)
         derived = replace(own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from trailhound.model import Step, ToolCall
 
@@ -121,32 +121,21 @@ def _since(now: Held, before: Held) -> Held:
     return (now[0], now[1], min(now[2], before[2]))
 
 
-def _parts(steps: Iterable[Step], service: str) -> dict[str, tuple[int, int]]:
+def _parts(steps: list[Step], service: str) -> dict[str, tuple[int, int]]:
     """By call id: what the steps of a service have of the call, and since when."""
+    steps = [step for step in steps if step.service == service]
+    said = [(call.call_id, _ASKED, step.start_ns) for step in steps for call in step.tool_requests]
+    said += [(call.call_id, _GIVEN, step.start_ns) for step in steps for call in step.tool_responses]
+    said += [
+        (step.tool.call_id, _RAN if _has_run(step, step.tool) else _PAUSED, step.start_ns)
+        for step in steps if step.kind == "tool" and step.tool is not None
+    ]  # fmt: skip
     parts: dict[str, tuple[int, int]] = {}
-    for step in steps:
-        if step.service == service:
-            start_ns = step.start_ns
-            for call_id, part in _parts_of(step):
-                known = parts.get(call_id)
-                if known is None:
-                    parts[call_id] = (part, start_ns)
-                else:
-                    parts[call_id] = (known[0] | part, min(known[1], start_ns))
+    for call_id, part, start_ns in said:
+        if call_id is not None:
+            known = parts.get(call_id)
+            parts[call_id] = (part, start_ns) if known is None else (known[0] | part, min(known[1], start_ns))
     return parts
-
-
-def _parts_of(step: Step) -> Iterator[tuple[str, int]]:
-    """(call id, part) for every call that the step has to do with."""
-    for call in step.tool_requests:
-        if call.call_id is not None:
-            yield (call.call_id, _ASKED)
-    for call in step.tool_responses:
-        if call.call_id is not None:
-            yield (call.call_id, _GIVEN)
-    tool = step.tool
-    if tool is not None and tool.call_id is not None and step.kind == "tool":
-        yield (tool.call_id, _RAN if _has_run(step, tool) else _PAUSED)
 
 
 def _joined(before: int, new: int) -> int:

@@ -51,13 +51,14 @@ class Stitcher:
             changed |= self._join_calls(trace[0], self._calls.learn(trace, steps))
             changed |= self._join_reports(self._reports.add(trace, steps))
         if "link" in self._kinds:
-            for step in [s for s in steps if s.links]:
-                changed |= self._learn_link(trace, step)
+            for step in steps:
+                if step.links:
+                    changed |= self._learn_link(trace, step)
         if "pause" in self._kinds:
             for step in may_pause(steps):
                 changed |= self._learn_pause(step)
-        if "transport" in self._kinds:
-            changed |= self._serve(trace[0], self._transports.add(steps))
+        if "transport" in self._kinds and (served := self._transports.add(steps)):
+            changed |= self._serve(trace[0], served)
         return changed
 
     def _learn_link(self, trace: TraceKey, step: Step) -> set[TraceKey]:

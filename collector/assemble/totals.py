@@ -52,9 +52,12 @@ class RunningTotals:
         if (usage := step.usage) is not None:
             totals.input_tokens += sign * (usage.input_tokens or 0)
             totals.output_tokens += sign * (usage.output_tokens or 0)
-            totals.cache_read_tokens += sign * (usage.cache_read_tokens or 0)
-            totals.cache_write_tokens += sign * (usage.cache_write_tokens or 0)
-            totals.reasoning_tokens += sign * (usage.reasoning_tokens or 0)
+            if usage.cache_read_tokens:
+                totals.cache_read_tokens += sign * usage.cache_read_tokens
+            if usage.cache_write_tokens:
+                totals.cache_write_tokens += sign * usage.cache_write_tokens
+            if usage.reasoning_tokens:
+                totals.reasoning_tokens += sign * usage.reasoning_tokens
         if step.cost_usd is not None:
             self._cost += sign * step.cost_usd
             self._priced += sign

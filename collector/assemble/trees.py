@@ -80,6 +80,7 @@ class Trees(dict[str, Tree]):
 
 
 def by_trace(steps: Iterable[Step]) -> dict[str, list[Step]]:
+    """Steps by their trace ids."""
     traces: dict[str, list[Step]] = {}
     for step in steps:
         traces.setdefault(step.trace_id, []).append(step)
