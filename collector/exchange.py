@@ -62,6 +62,10 @@ class Recall(Protocol):
         """Whether the state that was told with this stamp could be read back now: runs stay in memory until then."""
         ...
 
+    def stored_segment(self) -> int:
+        """The last journal segment of which every span can be read back."""
+        ...
+
     @property
     def owed(self) -> int:
         """How many runs are to be restored later; until then the journal must stay."""

@@ -14,7 +14,7 @@ from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.room import Room
 from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.assemble.verdicts import Verdicts
-from trailhound.collector.exchange import Key
+from trailhound.collector.exchange import Key, Recall
 from trailhound.collector.parked import Heard, Parked, ParkedRun
 from trailhound.collector.stamp import Stamp
 from trailhound.collector.told import Told
@@ -46,15 +46,16 @@ class Leaving:
     """Decides nothing about how a run ends: only that it need not be in memory any more.
 
     `parked` is where runs go that are not over; without it they stay. A run is told once more before it is parked.
-    With `has`, a run goes only when the store has the state that was told of it, unless its room is needed: what comes
-    of it later finds all of it there.
+    With `recall`, a run goes only when the store has the state that was told of it, unless its room is needed: what
+    comes of it later finds all of it there.
     """
 
     def __init__(
-        self, held: Held, room: Room, parked: Parked | None, idle_s: float, has: Callable[[Stamp], bool] | None = None
+        self, held: Held, room: Room, parked: Parked | None, idle_s: float, recall: Recall | None = None
     ) -> None:
         self._held, self._room, self._parked = held, room, parked
-        self._has = has or (lambda _: True)
+        self._has: Callable[[Stamp], bool] = recall.has if recall is not None else lambda _: True
+        self._stored_segment = recall.stored_segment if recall is not None else lambda: 0
         self._ahead: OrderedDict[Key, None] = OrderedDict()
         """Runs that are over and wait for the store, about in the order in which they were told."""
         self._hurried: set[Key] = set()
@@ -74,8 +75,21 @@ class Leaving:
 
     def settled(self, key: Key, view: Outlook, run: LiveRun) -> None:
         """The run is open or waiting, and was judged."""
-        if self._parked is not None:
-            self._quiet.set(key, run.touched_ns + LINGER_NS)
+        if self._parked is None:
+            return
+        self._quiet.set(key, run.touched_ns + LINGER_NS)
+        if run.touched_ns - run.since_ns >= self._idle_ns and run.first_segment <= self._stored_segment():
+            self._anchor(run, self._parked)
+
+    def _anchor(self, run: LiveRun, parked: Parked) -> None:
+        """A run that is never quiet does not hold the journal either: what the store has of it counts as parked, and as
+        taken back at the first segment that the store does not have. A restart from there finds the rest in the replay."""
+        if self._held.verdicts.holds(run) or not self._held.places.whole(run):
+            return
+        entry, segment = self._entry(run), self._stored_segment() + 1
+        parked.add(entry)
+        parked.take(entry, segment)
+        run.first_segment, run.since_ns = segment, run.touched_ns
 
     def closed(self, key: Key, now_ns: int) -> None:
         self._over.set(key, now_ns + LINGER_NS)
@@ -160,8 +174,12 @@ class Leaving:
 
     def _park(self, key: Key, run: LiveRun) -> None:
         assert self._parked is not None
+        self._parked.add(self._entry(run))
+        self.let_go(key, run)
+
+    def _entry(self, run: LiveRun) -> ParkedRun:
         heard = [h for trace_id in run.run.trace_ids for h in self._held.heard.get((run.run.tenant, trace_id), ())]
-        entry = ParkedRun(
+        return ParkedRun(
             run.run.tenant,
             run.run.trajectory_id,
             tuple(run.run.trace_ids),
@@ -172,8 +190,6 @@ class Leaving:
             run.session_id if run.run.status == "waiting" else None,
             run.told,
         )
-        self._parked.add(entry)
-        self.let_go(key, run)
 
     def let_go(self, key: Key, run: LiveRun) -> None:
         """Forget everything about a run."""

@@ -72,7 +72,7 @@ class Monitor:
         cursor = load_cursor(cursor_path(config))
         self._backlog, self._unsaved = Backlog(), Unsaved(cursor.stored)
         self._closed = ClosedTraces(config.data_dir, cursor.low_water)
-        self._recall = Recall(self._closed, self._store_soon, self._unsaved.has)
+        self._recall = Recall(self._closed, self._store_soon, self._unsaved)
         self._parked = Ledger(config.data_dir, cursor.low_water)
         self._kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
         self._lessons = KeptLessons(config.data_dir / "baselines.db", cursor.low_water)

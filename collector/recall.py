@@ -13,6 +13,7 @@ from trailhound.collector.parked import ParkedRun
 from trailhound.collector.readback import Late, read_back
 from trailhound.collector.stamp import Stamp
 from trailhound.collector.store import Store
+from trailhound.collector.unsaved import Unsaved
 from trailhound.errors import Retryable
 
 log = logging.getLogger(__name__)
@@ -27,9 +28,10 @@ class Recall:
     Nothing is read of which the store does not have all that was told: an older state would be taken for the whole.
     """
 
-    def __init__(self, closed: ClosedTraces, store: Callable[[], Store | None], has: Callable[[Stamp], bool]) -> None:
-        """`store` gives the store once it is open, after waiting a little for that; `has` says how far it is."""
-        self._closed, self._store, self.has = closed, store, has
+    def __init__(self, closed: ClosedTraces, store: Callable[[], Store | None], unsaved: Unsaved) -> None:
+        """`store` gives the store once it is open, after waiting a little for that; `unsaved` says how far it is."""
+        self._closed, self._store, self._unsaved = closed, store, unsaved
+        self.has: Callable[[Stamp], bool] = unsaved.has
         self._owed: dict[tuple[str, ...], Late | ParkedRun] = {}
         self._expected: dict[tuple[str, ...], Stored] = {}
         self._scopes: dict[Key, Stored] = {}
@@ -123,6 +125,9 @@ class Recall:
         for key, stored in self._load(wanted):
             del self._owed[key]
             restore(stored)
+
+    def stored_segment(self) -> int:
+        return self._unsaved.stored_segment
 
     @property
     def owed(self) -> int:

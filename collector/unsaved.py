@@ -96,6 +96,11 @@ class Unsaved:
         """The spans of this segment, and of all before it, are in the store."""
         self._done = self._done._replace(segment=max(segment, self._done.segment))
 
+    @property
+    def stored_segment(self) -> int:
+        """The last segment of which the store has all spans, and of all before it."""
+        return self._done.segment
+
     def stamp(self, segment: int) -> Stamp:
         """What is told now, with `segment` read last. One object for all that share it: many are kept."""
         if self._stamp != (segment, self._number):

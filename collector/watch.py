@@ -71,7 +71,7 @@ class Watch:
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
         held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self._told, self._intake.heard)  # fmt: skip
-        self._leaving = Leaving(held, self._room, parked, config.runs.idle, recall.has if recall is not None else None)
+        self._leaving = Leaving(held, self._room, parked, config.runs.idle, recall)
         self._owed_since: int | None = None
         self._now_ns = 0
         self.segment = 0

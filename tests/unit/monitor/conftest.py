@@ -48,7 +48,7 @@ class Life:
         cursor = load_cursor(cursor_path(config))
         self.backlog, self.unsaved = Backlog(), Unsaved(cursor.stored)
         self.closed = ClosedTraces(config.data_dir, cursor.low_water)
-        self.recall = Recall(self.closed, lambda: world.store, self.unsaved.has)
+        self.recall = Recall(self.closed, lambda: world.store, self.unsaved)
         self.parked = Ledger(config.data_dir, cursor.low_water)
         self.kept = KeptApprovals(config.data_dir, config.approvals.keep, cursor.low_water)
         self.lessons = KeptLessons(config.data_dir / "baselines.db", cursor.low_water)

@@ -185,6 +185,30 @@ def test_a_long_run_with_pauses_does_not_hold_the_journal(world: World) -> None:
     assert len(loop.evidence) == 5
 
 
+@pytest.mark.parametrize("restarts", [0, 3])
+def test_a_run_that_is_never_quiet_does_not_hold_the_journal(world: World, restarts: int) -> None:
+    """A span every 40 seconds for two hours: a restart begins near the end, and has all that came before."""
+    life = world.live()
+    call = [s for s in spans_of(1) if s.parent_span_id][1]
+    for number in range(180):
+        one = Span.FromString(call.SerializeToString())
+        one.span_id = (number + 1).to_bytes(8, "big")
+        one.start_time_unix_nano += number * 40 * 10**9
+        one.end_time_unix_nano = one.start_time_unix_nano + 10**9
+        world.receive(request_of([one]))
+        pass_time(world, life, 40, 1)
+        if restarts and number % 60 == 59:
+            life = world.live()
+    cursor = load_cursor(cursor_path(world.config))
+    assert cursor.stored * 3 // 4 < cursor.low_water
+    world.finish(life)
+    run = world.store.get_trajectory(call.trace_id.hex())
+    assert run is not None
+    assert (run.totals.tool_calls, run.status_reason) == (180, "idle")
+    [loop] = [f for f in world.store.findings_of("default", [run.trajectory_id]) if f.rule == "loop"]
+    assert loop.state == "firing"
+
+
 # ------------------------------------------------------------ the ledger
 
 

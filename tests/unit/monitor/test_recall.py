@@ -8,6 +8,7 @@ import pytest
 
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.exchange import Stored
+from trailhound.collector.parked import ParkedRun
 from trailhound.collector.recall import AT_ONCE, Recall
 from trailhound.collector.stamp import EVER, Stamp
 from trailhound.collector.store import Listing
@@ -57,7 +58,7 @@ def test_what_the_store_does_not_have_yet_is_owed_and_holds_up_nothing_else(tmp_
     for number in range(AT_ONCE):
         closed.add("default", [f"waits{number}"], 1, Stamp(2, 0))
     closed.add("default", [span.trace_id], 1, Stamp(1, 0))
-    recall = Recall(closed, lambda: store, unsaved.has)
+    recall = Recall(closed, lambda: store, unsaved)
     given: list[Stored] = []
     for number in range(AT_ONCE):
         assert recall("default", f"waits{number}") == Stored()
@@ -68,6 +69,32 @@ def test_what_the_store_does_not_have_yet_is_owed_and_holds_up_nothing_else(tmp_
         recall.settle(given.append)
     assert [[s.span_id for s in stored.spans] for stored in given] == [[span.span_id]]
     assert recall.owed == AT_ONCE
+
+
+def test_many_come_back_together_each_with_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closed and parked runs of two tenants, with header, findings and spans; one that was full has none."""
+    store, unsaved = MemoryStore(), Unsaved()
+    runs, spans = [], []
+    for number, tenant in enumerate(("a", "b", "a", "a")):
+        span = make_span(tenant=tenant, trace_id=f"{number + 1:032x}", span_id=f"{number + 1:016x}")
+        run = Run(f"run{number}", tenant, "shop", [span.trace_id], status="completed", agent=f"agent{number}")
+        runs.append(run)
+        spans.append(span)
+    runs[3].status_reason = "step_limit"
+    store.insert_segment("1", [store_row(span) for span in spans])
+    store.put_trajectories(runs, 1)
+    closed = ClosedTraces(tmp_path, 0)
+    for run in (runs[0], runs[1], runs[3]):
+        closed.add(run.tenant, run.trace_ids, 1)
+    entry = ParkedRun("a", "run2", tuple(runs[2].trace_ids), (), 0, 1)
+    recall = Recall(closed, lambda: store, unsaved)
+    recall.expect(((run.tenant, run.trace_ids[0]) for run in (runs[0], runs[1], runs[3])), [entry])
+    monkeypatch.setattr(store, "load_spans", lambda *_: pytest.fail("all were read already"))
+    found = [recall("a", runs[0].trace_ids[0]), recall("b", runs[1].trace_ids[0]), recall.parked(entry)]
+    assert [(f.header, [s.span_id for s in f.spans]) for f in found if f is not None] == [
+        (run, [span.span_id]) for run, span in zip(runs[:3], spans, strict=False)
+    ]
+    assert recall("a", runs[3].trace_ids[0]).full
 
 
 # ------------------------------------------------------------ whole monitors
