@@ -36,7 +36,8 @@ class Regression(Evaluator[RegressionSettings, State]):
 
     When a new `service.version` appears, its first 20, 30, 40 and 50 runs are compared with the last 200 of the version
     before: a finding of scope `agent` says so when its median is higher by more than `version_over` and the interval of
-    the ratio (bootstrap of the medians, computed exactly, so nothing is random) lies above 1.
+    the ratio (bootstrap of the medians, computed exactly, so nothing is random) lies above 1. It is resolved when a
+    later version has 20 runs (`details.replaced_by`).
     """
 
     rule = "regression"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from trailhound.canonical import stable_id
+from trailhound.collector.assemble.deployments import deployed, version_before
 from trailhound.collector.assemble.earlier import AgentProfiles, SessionCalls, called, place_of
 from trailhound.collector.assemble.lessons import KNOWN, Forgetful, Lessons, Subject
 from trailhound.collector.assemble.observed import Observation, Observed, Pin
@@ -13,7 +13,7 @@ from trailhound.evaluators.baseline import measured
 from trailhound.evaluators.judge import RuleSet
 from trailhound.evaluators.profile import profiles_of
 from trailhound.evaluators.regression import Regression, RegressionSettings
-from trailhound.evaluators.versions import LOOKS, Dearer, dearer
+from trailhound.evaluators.versions import LOOKS
 from trailhound.model import Finding, Run, Step
 
 MAX_AGENTS = 2000
@@ -168,63 +168,30 @@ class Background:
     # ------------------------------------------------------------ versions
 
     def _compare_versions(self, run: Run, observed: Observed, index: int) -> None:
-        """At a look (see `versions`), compare the version of the run at `index` with the one that was before it."""
+        """At a look (see `versions`), compare the version of the run at `index` with the one that was before it.
+
+        What was told of that one is looked at again: a version that has been replaced is no problem any more.
+        """
         assert self._settings is not None
         known = observed.places
         version = known[index].version
         count, in_order = observed.versions[version], index == len(known) - 1
         if not version or not LOOKS[0] <= count <= LOOKS[-1] or (in_order and count not in LOOKS):
             return
-        ours = [i for i, other in enumerate(known) if other.version == version]
-        before = next((o.version for o in reversed(known[: ours[0]]) if o.version), "")
-        old = [o.values for o in known if o.version == before] if before else []
-        found = dearer(old, [known[i].values for i in ours], self._settings.version_over)
-        if found:
-            last = [known[i].place for i in ours[: max(each.look for each in found)][-5:]]
-            finding = self._as_configured(_finding(run, before, version, found, last))
-            self._news[finding.finding_id] = (run.tenant, f"version:{finding.finding_id}", finding)
-            self.findings.pop(finding.finding_id, None)
-            self.findings[finding.finding_id] = finding
-            if len(self.findings) > MAX_FINDINGS:
-                del self.findings[next(iter(self.findings))]
+        for each in (version, version_before(known, version)):
+            if each:
+                self._tell(run, deployed(run, known, each, self._settings.version_over))
 
-
-def _finding(run: Run, old: str, new: str, found: list[Dearer], runs: list[tuple[int, str]]) -> Finding:
-    worst = max(found, key=lambda each: each.low)
-    anchor = f"version:{run.task or ''}:{old}:{new}"
-    scope_id = f"agent:{run.service}:{run.agent or ''}"
-    interval = f"{worst.low:.2f} to {worst.high:.2f}"
-    return Finding(
-        finding_id=stable_id(run.tenant, "agent", scope_id, Regression.rule, Regression.version, anchor),
-        rule=Regression.rule,
-        severity="warning",
-        state="firing",
-        scope="agent",
-        tenant=run.tenant,
-        service=run.service,
-        agent=run.agent,
-        trajectory_id=None,
-        session_id=None,
-        summary=f"version {new[:40]} needs {worst.ratio:.2f} times the {worst.metric} of version {old[:40]}",
-        expected=f"{worst.metric} as in version {old[:40]}: median {worst.old:.4g}",
-        actual=f"median {worst.new:.4g} in {worst.runs} runs, {interval} times as much",
-        evidence=[],
-        first_seen_ns=runs[-1][0],
-        last_seen_ns=runs[-1][0],
-        details={
-            **_details(worst),
-            "version": new,
-            "version_before": old,
-            "task": run.task,
-            "examples": [run_id for _, run_id in runs],
-            "metrics": {each.metric: _details(each) for each in found},
-        },
-    )
-
-
-def _details(each: Dearer) -> dict[str, object]:
-    numbers = {name: round(getattr(each, name), 6) for name in ("old", "new", "ratio", "low", "high")}
-    return {"metric": each.metric, **numbers, "runs": each.runs}
+    def _tell(self, run: Run, told: Finding) -> None:
+        """Tell of a version that is dearer; of one that is not (any more) only when something else was told before."""
+        before = self.findings.pop(told.finding_id, None)
+        if told.state == "resolved" and "metrics" not in told.details and before is None:
+            return
+        finding = self._as_configured(told)
+        self._news[finding.finding_id] = (run.tenant, f"version:{finding.finding_id}", finding)
+        self.findings[finding.finding_id] = finding
+        if len(self.findings) > MAX_FINDINGS:
+            del self.findings[next(iter(self.findings))]
 
 
 def load(lessons: Lessons, subject: Subject, settings: RegressionSettings | None) -> Observed:

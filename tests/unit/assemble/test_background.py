@@ -77,3 +77,40 @@ def test_a_dearer_version_is_told_of_its_agent() -> None:
     assert found[0].details["version_before"] == "1.0"
     assert found[0].details["metrics"]["turns"]["ratio"] == 6
     assert found[0].trajectory_id is None
+
+
+def test_a_dearer_version_is_over_when_another_replaces_it() -> None:
+    cheap = [body for number in range(1, 211, 6) for body in _whole(number, "1.0")]
+    dear = [body for number in range(215, 395, 6) for body in _whole(number, "1.1")]
+    mended = [body for number in range(397, 397 + 6 * 25, 6) for body in _whole(number, "1.2")]
+    watch = Watch(CONFIG)
+    for number, body in enumerate([*cheap, *dear, *mended]):
+        watch.feed(Record("traces", "default", body, START_NS + number * SECOND))
+    watch.finish()
+    (finding,) = [f for f in watch.changes().findings if f.rule == "regression" and f.scope == "agent"]
+    assert (finding.state, finding.details["version"], finding.details["replaced_by"]) == ("resolved", "1.1", "1.2")
+
+
+@pytest.mark.parametrize(
+    ("given", "severity", "state"),
+    [
+        ({"rules": {"regression": {"min_runs": 5, "severity": "critical"}}}, "critical", "firing"),
+        (
+            {
+                "rules": {"regression": {"min_runs": 5}},
+                "suppress": [{"rule": "regression", "reason": "known", "until": "2999-12-31"}],
+            },
+            "warning",
+            "resolved",
+        ),
+    ],
+)
+def test_a_finding_about_a_version_is_as_configured(given: dict[str, object], severity: str, state: str) -> None:
+    watch = Watch(Config.model_validate(given))
+    versions = [*((number, "1.0") for number in range(1, 211, 6)), *((number, "1.1") for number in range(215, 395, 6))]
+    for number, version in versions:
+        for body in _whole(number, version):
+            watch.feed(Record("traces", "default", body, START_NS + number * SECOND))
+    watch.finish()
+    (finding,) = [f for f in watch.changes().findings if f.rule == "regression" and f.scope == "agent"]
+    assert (finding.severity, finding.state) == (severity, state)
