@@ -67,7 +67,7 @@ class WiderScopes:
 
     def names(self, run: Run) -> list[str]:
         """The scopes that a run is judged in, for whoever remembers which there were."""
-        keys = (_key_of(scope, run) for scope in self._judged if not _may_be_named(scope, run))
+        keys = (_key_of(scope, run) for scope in self._judged)
         return [key[1] for key in keys if key is not None]
 
     def expect(self, runs: Iterable[Run]) -> None:
@@ -77,7 +77,7 @@ class WiderScopes:
         wanted: dict[ScopeKey, Asked] = {}
         for run in runs:
             for scope in self._judged:
-                key = None if _may_be_named(scope, run) else _key_of(scope, run)
+                key = _key_of(scope, run)
                 if key is not None and key not in self._members:
                     wanted[key] = self._asked(scope, key, run)
         if len(wanted) > 1:
@@ -95,7 +95,7 @@ class WiderScopes:
             known = self._of_run[scope].get(place)
             if known is None and before is not None:
                 self._leave_behind(scope, before, run.run)
-            key = known if _may_be_named(scope, run.run) else _key_of(scope, run.run)
+            key = _key_of(scope, run.run)
             if known is not None and known != key:  # known better now, or the part that knew it went to another run
                 del self._of_run[scope][place]
                 self._leave(run, known, news)
@@ -111,7 +111,7 @@ class WiderScopes:
 
     def _leave_behind(self, scope: Scope, before: Run, now: Run) -> None:
         """A run that came back is of another session or agent than when it left: what was told there is judged anew."""
-        key = None if _may_be_named(scope, before) else _key_of(scope, before)
+        key = _key_of(scope, before)
         if key is None or key == _key_of(scope, now) or key in self._members:
             return
         self._members[key] = {}
@@ -202,7 +202,7 @@ class WiderScopes:
         """A run is in memory again that was judged here as it was then: it may turn out to belong elsewhere."""
         self._returned[header.tenant, header.trajectory_id] = header
         for scope in self._judged:
-            key = None if _may_be_named(scope, header) else _key_of(scope, header)
+            key = _key_of(scope, header)
             if key is not None and key in self._members:
                 self._of_run[scope].setdefault((header.tenant, header.trajectory_id), key)
                 self._members[key][header.trajectory_id] = header
@@ -277,15 +277,12 @@ def _begin(run: Run) -> tuple[int, str]:
     return (run.started_ns, run.trajectory_id)
 
 
-def _may_be_named(scope: Scope, run: Run) -> bool:
-    """Whether the agent may become known yet: the runs of a service without a name are no agent while they go on, or
-    what all of them use up would be taken for one's."""
-    return scope == "agent" and run.agent is None and run.status in OPEN
-
-
 def _key_of(scope: Scope, run: Run) -> ScopeKey | None:
+    """None where a run belongs to none, or to none yet: the runs of a service that go on without a name are no agent,
+    or what all of them use up would be taken for one's."""
     if scope == "agent":
-        return (run.tenant, f"agent:{run.service}:{run.agent or ''}")
+        waits = run.agent is None and run.status in OPEN
+        return None if waits else (run.tenant, f"agent:{run.service}:{run.agent or ''}")
     if scope == "tenant":
         return (run.tenant, "tenant")
     named = run.session_id if scope == "session" else run.user_id

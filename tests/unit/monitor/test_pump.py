@@ -74,7 +74,7 @@ def test_a_segment_that_an_open_run_began_in_stays(world: World) -> None:
     world.receive(request_of(spans_of(0)[:1]))
     first = segments(life)
     for number in range(4):
-        world.clock.advance(700)  # less than idle, so that the run stays open; more than keep
+        world.clock.advance(200)  # all together less than idle, and more than keep
         world.receive(request_of(spans_of(0)[number : number + 1]), *requests(6, seed=number + 3))
         while life.turn_over():
             pass
