@@ -15,6 +15,8 @@ from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.turns import Turns
 from trailhound.model import Step
 
+_CREATION = "create_agent"
+"""How the name of a span begins that creates an agent: `create_agent {name}` (OTel GenAI 1.31)."""
 NewRun = Callable[[str, str, str], LiveRun]
 """(tenant, trajectory id, trace id) -> a run."""
 
@@ -28,7 +30,7 @@ class TraceRuns:
     """
 
     __slots__ = (
-        "_new_run", "_overheard", "_parts", "_roots", "_sessions", "_turns", "_users", "home", "main", "start_ns", "tenant", "trace_id",
+        "_acts", "_new_run", "_overheard", "_parts", "_roots", "_sessions", "_turns", "_users", "home", "main", "start_ns", "tenant", "trace_id",
     )  # fmt: skip
 
     def __init__(self, tenant: str, trace_id: str, new_run: NewRun) -> None:
@@ -36,6 +38,8 @@ class TraceRuns:
         self._sessions: Names = ()
         self._users: Names = ()
         self._roots = 0
+        self._acts = False
+        """Whether it does anything but create an agent, which every run of that agent may link to (OpenLIT 1.45)."""
         self._parts: dict[str, LiveRun] = {}
         """By session: the runs of a divided trace, the first excepted."""
         self._turns: Turns | None = None
@@ -55,15 +59,15 @@ class TraceRuns:
     @property
     def identity(self) -> tuple[int, ...]:
         """Changes when the trace may have to be joined otherwise: with its start, its sessions, users or turns."""
-        return (self.start_ns, len(self._sessions), len(self._users), len(self._turns or ()))
+        return (self.start_ns, len(self._sessions), len(self._users), len(self._turns or ()), self._acts)
 
     def follow_turns(self) -> None:
         """The trace is made up for a session's log records, in which only questions divide the turns."""
         self._turns = self._turns or Turns()
 
     def may_join(self, other: TraceRuns) -> bool:
-        """Never two sessions, never two users; and a divided trace stays as it is."""
-        if self.divided or other.divided:
+        """Never two sessions, never two users; a divided trace stays as it is, and an agent's creation is no run's part."""
+        if self.divided or other.divided or not self._acts or not other._acts:
             return False
         return not differ(self._sessions, other._sessions) and not differ(self._users, other._users)
 
@@ -152,6 +156,7 @@ class TraceRuns:
     def _note(self, steps: Iterable[Step]) -> None:
         """Keep what decides where the trace's spans go."""
         for step in steps:
+            self._acts = self._acts or not step.name.startswith(_CREATION)
             if not self.start_ns or step.start_ns < self.start_ns:
                 self.start_ns = step.start_ns
             if step.session_id is not None and step.session_id not in self._sessions:

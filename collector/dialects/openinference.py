@@ -24,8 +24,7 @@ from trailhound.collector.dialects.base import (
     Dialect,
     Seen,
 )
-from trailhound.collector.dialects.coerce import literal
-from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
+from trailhound.collector.dialects.toolcalls import unwrap_python
 from trailhound.model import Step
 
 SCOPE = "openinference.instrumentation."
@@ -59,7 +58,6 @@ def records_tools(scope: str) -> bool:
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         _hand_over(step, seen)
-        _repr_arguments(step, seen)
         unwrap_python(step)
         langchain.unwrap_result(step)
     elif step.kind == "agent":
@@ -80,14 +78,6 @@ def _hand_over(step: Step, seen: Seen) -> None:
         step.input, step.output = seen.facts.get("input"), seen.facts.get("output")
         named = step.output if isinstance(step.output, str) else step.name.removeprefix("handoff").removeprefix(" to ")
         step.hands_to = named.strip() or None
-
-
-def _repr_arguments(step: Step, seen: Seen) -> None:
-    """LangChain's instrumentor up to 0.1.50 writes arguments as a Python repr."""
-    tool = step.tool
-    if tool is not None and isinstance(tool.arguments, str) and isinstance(given := literal(tool.arguments), dict):
-        step.tool = tool_call(tool.name, tool.call_id, given, tool.result)
-        step.truncated = seen.span.dropped > 0
 
 
 def _agent(step: Step, seen: Seen) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects import approvals, content, crewai, failures, flattened
 from trailhound.collector.dialects.base import AGENT, APPROVAL, LLM, OTHER, TOOL, Dialect, KindOf, Seen
-from trailhound.collector.dialects.coerce import model_of, money, text, words
+from trailhound.collector.dialects.coerce import literal, model_of, money, text, words
 from trailhound.collector.dialects.cut import is_cut
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
@@ -135,8 +135,12 @@ def _fill_tool(step: Step, seen: Seen) -> None:
     arguments = facts["arguments"] if "arguments" in facts else facts.get("input")
     result = facts["result"] if "result" in facts else facts.get("output")
     step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))
-    if isinstance(step.tool.arguments, str) and step.tool.arguments[:1] in ("{", "["):
-        step.truncated = True  # JSON that does not parse was cut by an attribute length limit
+    given = step.tool.arguments
+    if isinstance(given, str) and given[:1] in ("{", "["):
+        if isinstance(read := literal(given), dict):  # a Python repr (LangChain under OpenLIT and OpenInference)
+            step.tool = tool_call(name, step.tool.call_id, read, step.tool.result)
+        else:
+            step.truncated = True  # JSON that does not parse was cut by an attribute length limit
     failures.read_tool_status(step, facts)
 
 

@@ -51,6 +51,8 @@ def _totals(totals: dict[str, Any]) -> str:
     )
     cached = f" ({amount(totals['cache_read_tokens'])} cached)" if totals["cache_read_tokens"] else ""
     tokens = f"{amount(totals['input_tokens'])} tokens in{cached}, {amount(totals['output_tokens'])} out"
+    if totals["turns"] and not totals["input_tokens"] and not totals["output_tokens"]:
+        tokens = "tokens unknown"  # no model call takes none: its spans do not tell
     unpriced = totals["unpriced_calls"]
     cost = dollars(totals["cost_usd"]) if totals["cost_usd"] is not None else "cost unknown"
     gap = f" + {count(unpriced, 'call')} without a price" if unpriced and totals["cost_usd"] is not None else ""

@@ -245,3 +245,11 @@ def test_a_chain_of_links_is_one_run() -> None:
     assert runs(chain) == [list(range(1, 19))]
     assert runs(chain[::-1]) == [list(range(1, 19))]
     assert runs(chain, join=["call_id"]) == [[n] for n in range(1, 19)]
+
+
+def test_runs_that_link_to_the_creation_of_their_agent_stay_apart() -> None:
+    creation = span(1, 1, 0, {"gen_ai.operation.name": "create_agent"})
+    creation.name = "create_agent support"
+    linked = [span(2, 1, 10, {}, links=(1,)), span(3, 1, 20, {}, links=(1,))]
+    for order in itertools.permutations([creation, *linked]):
+        assert [group for group in runs(list(order)) if group != [1]] == [[2], [3]]

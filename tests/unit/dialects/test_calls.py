@@ -372,3 +372,11 @@ def test_the_cost_on_the_span_is_exact() -> None:
     step = step_of({"gen_ai.operation.name": "chat", "operation.cost": 0.0000855}, scope="pydantic-ai")
     assert (str(step.cost_usd), step.price_source) == ("0.0000855", "span")
     assert step_of({"openinference.span.kind": "LLM", "llm.cost.total": "NaN"}).cost_usd is None
+
+
+def test_arguments_written_as_a_python_repr_are_read_in_every_dialect() -> None:
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "quote"}
+    step = step_of(tool | {"gen_ai.tool.call.arguments": repr(ARGUMENTS)})
+    assert (step.tool and step.tool.arguments_hash, step.truncated) == (HASH, False)
+    cut = step_of(tool | {"gen_ai.tool.call.arguments": repr(ARGUMENTS)[:-3]})
+    assert (cut.tool and cut.tool.arguments_hash, cut.truncated) == (None, True)
