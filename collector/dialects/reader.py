@@ -137,10 +137,10 @@ def _fill_tool(step: Step, seen: Seen) -> None:
     step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))
     given = step.tool.arguments
     if isinstance(given, str) and given[:1] in ("{", "["):
-        if isinstance(read := literal(given), dict):  # a Python repr (LangChain under OpenLIT and OpenInference)
+        if not isinstance(read := literal(given), str):  # a Python repr (LangChain under OpenLIT and OpenInference)
             step.tool = tool_call(name, step.tool.call_id, read, step.tool.result)
-        else:
-            step.truncated = True  # JSON that does not parse was cut by an attribute length limit
+        else:  # what does not parse was cut by an attribute length limit: many calls may begin alike
+            step.truncated, step.tool.arguments_hash = True, None
     failures.read_tool_status(step, facts)
 
 
