@@ -13,8 +13,9 @@ from trailhound.collector.stamp import EVER, Stamp
 
 _ENTRY = struct.Struct("<QQ")
 """Hash of (tenant, trace id), first journal segment of its run."""
+MAX_SEGMENT = 2**64
 PER_FILE = 250_000
-"""Traces in a generation; two generations are kept: 8 MB on disk and about 60 MB in memory at most."""
+"""Traces in a generation; two generations are kept: 8 MB on disk and about 80 MB in memory at most."""
 
 
 def mark_of(tenant: str, trace_id: str) -> int:
@@ -33,6 +34,8 @@ class ClosedTraces:
         self._earlier = _load(self._new, replay_from) | _load(self._old, replay_from)
         self._fresh: dict[int, Stamp] = {}
         self._aged: dict[int, Stamp] = {}
+        self._firsts: dict[int, int] = {}
+        """The earliest segment of each of the fresh: a session or an agent has many runs."""
         self._unwritten: dict[int, int] = {}
         self._lock = threading.Lock()
 
@@ -53,9 +56,9 @@ class ClosedTraces:
         with self._lock:
             for trace_id in trace_ids:
                 mark = mark_of(tenant, trace_id)
-                if mark not in self._fresh:
+                if first_segment < self._firsts.get(mark, MAX_SEGMENT):
                     self._earlier.discard(mark)
-                    self._unwritten[mark] = first_segment
+                    self._firsts[mark] = self._unwritten[mark] = first_segment
                 self._fresh[mark] = told
 
     def write(self) -> None:
@@ -78,7 +81,7 @@ class ClosedTraces:
         if size + len(data) >= PER_FILE * _ENTRY.size:
             os.replace(self._new, self._old)
             with self._lock:
-                self._fresh, self._aged = {}, self._fresh
+                self._fresh, self._aged, self._firsts = {}, self._fresh, {}
 
 
 def _load(path: Path, replay_from: int) -> set[int]:

@@ -31,6 +31,17 @@ def test_a_run_that_the_replay_rebuilds_is_not_recalled(tmp_path: Path) -> None:
     assert ("default", "inside") not in second
 
 
+def test_of_several_runs_of_a_session_the_earliest_counts(tmp_path: Path) -> None:
+    first = ClosedTraces(tmp_path, 0)
+    first.add("default", ["session"], first_segment=6)
+    first.write()
+    first.add("default", ["session"], first_segment=4)
+    first.add("default", ["session"], first_segment=7)
+    first.write()
+    assert ("default", "session") in ClosedTraces(tmp_path, replay_from=5)
+    assert ("default", "session") not in ClosedTraces(tmp_path, replay_from=4)
+
+
 def test_what_was_not_written_was_not_needed(tmp_path: Path) -> None:
     first = ClosedTraces(tmp_path, 0)
     first.add("default", ["written"], 1)
