@@ -81,7 +81,8 @@ class Header:
     def add_root(self, step: Step) -> None:
         """Note that a step is a root: one whose parent is none, or in another process."""
         self._rooted.add(step.trace_id)
-        bare = step.kind == "llm"  # it tells of the run where nothing stands around it: it may only be a second report
+        # a bare call, or a log record's question, tells of the run where nothing stands around it: it may be a second report
+        bare = not step.container or step.end_ns <= step.start_ns
         self._root = _first(self._root, (bare, *_order(step)), step)
         self._last_root = _last(self._last_root, (not bare, *_order(step)), step)
 
