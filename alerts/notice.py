@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -79,6 +79,11 @@ def of_incident(
         incident.quotes if quotes else (),
         joined=joined,
     )
+
+
+def as_told(incident: Incident) -> Incident:
+    """The alert at the severity that it was last told at: one that got worse under a silence is not told by the way."""
+    return replace(incident, alert=replace(incident.alert, severity=incident.told[-1]))
 
 
 def standing(incident: Incident, now_ns: int) -> Notice:

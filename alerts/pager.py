@@ -164,12 +164,16 @@ class Pager:
         return silenced((*self.planned, *self.silences), named, self._now_ns)
 
     def standing_for(self, channel: Channel) -> list[Notice]:
-        """What a receiver that forgets is told again: everything that was told and stands, or ended a short time ago."""
+        """What a receiver that forgets is told again: what ended a short time ago, then all that was told and stands.
+
+        Where a problem came back the receiver takes both for one alert, so the one that stands is the last word.
+        """
         with self._lock:
             book = self._book()
-            incidents = [*book.standing.values(), *book.ended.values()]
+            ended = sorted(book.ended.values(), key=lambda incident: incident.alert.ends_ns)
+            told = [notice.as_told(i) for i in (*ended, *book.standing.values()) if i.told]
             now_ns = self._now_ns
-        return [notice.standing(i, now_ns) for i in incidents if i.told and self._hears(channel, i)]
+        return [notice.standing(i, now_ns) for i in told if self._hears(channel, i)]
 
     # ------------------------------------------------------------ silences
 

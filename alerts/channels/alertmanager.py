@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import orjson
@@ -48,7 +48,7 @@ class Alertmanager(Channel):
         self.resend_s = options.resend
 
     def deliver(self, notices: Sequence[Notice]) -> None:
-        alerts = [alert for notice in notices for alert in self._alerts(notice)]
+        alerts = list(_last_words(alert for notice in notices for alert in self._alerts(notice)).values())
         for start in range(0, len(alerts), TOGETHER):
             data = orjson.dumps(alerts[start : start + TOGETHER])
             post(self._target, data, {"Content-Type": "application/json"}, self.settings.timeout)
@@ -60,7 +60,8 @@ class Alertmanager(Channel):
             return
         yield self._alert(notice, alert, alert.severity, self._ends(alert))
         for severity in notice.lower:
-            yield self._alert(notice, alert, severity, notice.escalated_ns or alert.ends_ns or self.clock.now_ns())
+            ended_ns = notice.escalated_ns or alert.ends_ns or self.clock.now_ns()
+            yield self._alert(notice, alert, severity, max(ended_ns, alert.starts_ns))
 
     def _ends(self, alert: Alert) -> int:
         """When Alertmanager takes it as ended should it never hear of it again: after four missed times, as with
@@ -77,6 +78,12 @@ class Alertmanager(Channel):
             "endsAt": rfc3339(ends_ns),
             "generatorURL": self.pages.alert(alert),
         }
+
+
+def _last_words(alerts: Iterable[dict[str, Any]]) -> dict[tuple[tuple[str, str], ...], dict[str, Any]]:
+    """By labels, which are an alert's identity for Alertmanager: of two it keeps the one that it hears of last, also
+    where that one is of the past (provider/mem/mem.go, `Put`)."""
+    return {tuple(sorted(alert["labels"].items())): alert for alert in alerts}
 
 
 def _labels(alert: Alert) -> dict[str, str]:

@@ -133,6 +133,16 @@ def test_alertmanager_labels_are_bounded_and_safe(sink: Sink) -> None:
     assert critical["generatorURL"].endswith(ALERT.alert_id)
 
 
+def test_alertmanager_hears_one_word_for_one_set_of_labels(sink: Sink) -> None:
+    """An alert that is over, and a new one of the same group: the first must not end the second."""
+    over = replace(NOTICE, alert=replace(ALERT, state="resolved", ends_ns=10**18 + 1), lower=("warning",))
+    again = replace(NOTICE, alert=replace(ALERT, severity="warning", starts_ns=10**18 + 2))
+    made("alertmanager", sink).deliver([over, again])
+    told = {alert["labels"]["severity"]: alert["startsAt"] for alert in sink.requests[0].json()}
+    assert len(sink.requests[0].json()) == 2
+    assert told["warning"] > told["critical"]
+
+
 def test_a_summary_is_no_alert_for_alertmanager_and_words_for_the_others(sink: Sink) -> None:
     made("alertmanager", sink).deliver([SUMMARY])
     assert sink.requests == []

@@ -289,6 +289,33 @@ def test_a_receiver_that_forgets_hears_again_until_five_minutes_after_the_end(de
     assert told == sorted(told)
 
 
+def test_of_a_problem_that_came_back_the_receiver_hears_last_that_it_stands(desk: Desk) -> None:
+    desk.channels[0].resend_s = 60
+    for number in range(3):
+        desk.find(finding(f"f{number}"))
+        desk.tick(60)
+        desk.find(finding(f"f{number}", state="resolved"))
+    desk.find(finding("f4"))
+    desk.open()
+    desk.channels[0].told.clear()
+    desk.tick(60)
+    ends = [notice.alert.ends_ns for notice in desk.channels[0].told if notice.alert]
+    assert desk.told() == ["resolved", "resolved", "resolved", "firing"]
+    assert ends[:-1] == sorted(ends[:-1])
+
+
+def test_what_got_worse_under_a_silence_is_not_told_by_telling_again(desk: Desk) -> None:
+    desk.channels[0].resend_s = 60
+    desk.find(finding("f1"))
+    desk.pager.silence(Silence("s1", Match(), 0, FOREVER_NS, "", "api"))
+    desk.find(finding("f1", severity="critical"))
+    desk.tick(60)
+    assert {n.alert.severity for n in desk.channels[0].told if n.alert} == {"warning"}
+    desk.pager.unsilence("s1")
+    desk.tick(60)
+    assert [n.alert.severity for n in desk.channels[0].told if n.alert][-2:] == ["critical", "critical"]
+
+
 def test_groups_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trailhound.alerts.book.MAX_STANDING", 10)
     desk.find(*(finding(f"f{n}", agent=f"agent{n}", service=f"s{n}") for n in range(50)))
