@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from trailhound.alert_settings import Alerts
 from trailhound.alerts.channels import channel_types, make_channels
@@ -141,6 +143,34 @@ def test_alertmanager_hears_one_word_for_one_set_of_labels(sink: Sink) -> None:
     told = {alert["labels"]["severity"]: alert["startsAt"] for alert in sink.requests[0].json()}
     assert len(sink.requests[0].json()) == 2
     assert told["warning"] > told["critical"]
+
+
+@pytest.mark.parametrize(
+    ("url", "keys"),
+    [
+        ("pagerduty://{0}@{0}/", ["a" * 32, "a" * 32, "a" * 32]),
+        ("pagerduty://{0}@{0}/?dedup=mine", ["mine", "mine", "mine"]),
+    ],
+)
+def test_a_pager_hears_of_one_problem_under_one_key_and_that_it_is_over(
+    url: str, keys: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[Any] = []
+
+    def post(*_: Any, **words: Any) -> requests.Response:
+        said.append(json.loads(words["data"]))
+        answer = requests.Response()
+        answer.status_code = 202
+        return answer
+
+    monkeypatch.setattr("requests.Session.request", post)
+    settings = {"name": "it", "type": "apprise", "url": url.format("0123456789abcdef" * 2)}
+    channel = make_channels(Alerts.model_validate({"channels": [settings]}), ManualClock())[0]
+    over = replace(NOTICE, transition="resolved", alert=replace(ALERT, state="resolved", ends_ns=10**18 + 1))
+    channel.deliver([NOTICE, replace(NOTICE, transition="repeat"), over])
+    assert [event["dedup_key"] for event in said] == keys
+    if keys[0] != "mine":
+        assert [event["event_action"] for event in said] == ["trigger", "trigger", "resolve"]
 
 
 def test_a_summary_is_no_alert_for_alertmanager_and_words_for_the_others(sink: Sink) -> None:
