@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 PARTS = ("_agents", "_calls", "_header", "_heard", "_judge", "_notes", "_pauses", "_totals", "_trees")
 """Attributes that a packed run does not have. They are a function of its steps as they were read."""
-RUN_BYTES, STEP_BYTES, CONTENT_FACTOR = 9000, 4000, 2
+RUN_BYTES, STEP_BYTES, CONTENT_FACTOR = 9000, 1500, 2
 """Memory of a run, of each of its steps, and of each byte of their content (measured by tests/bench/bench_watch.py)."""
-PACKED_BYTES = 4000
-"""Memory of a packed run besides its bytes."""
+PACKED_BYTES = 13_000
+"""Memory of a packed run besides its bytes: what is kept about it in all indexes (measured there too)."""
 MAX_PACKED = 1000
 """Spans of a run that is packed: a larger one would take long to unpack."""
 

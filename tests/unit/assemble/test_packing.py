@@ -57,7 +57,7 @@ def test_a_packed_run_is_small_and_whole_again_when_it_is_looked_at() -> None:
     before, weight = trajectory_document(run.trajectory()), run.weight
     run.pack()
     assert run.packed
-    assert run.weight < weight / 3
+    assert run.weight < weight / 2
     assert trajectory_document(run.trajectory()) == before
     assert not run.packed
     assert not hasattr(run, "nothing_of_the_kind")

@@ -88,7 +88,7 @@ def test_a_run_has_so_many_steps_and_its_further_spans_are_stored_only(tmp_path:
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_over_the_memory_cap_the_oldest_idle_runs_are_closed_and_come_back(tmp_path: Path, restart: bool) -> None:
-    room = 2 * (RUN_BYTES + 5 * STEP_BYTES)
+    room = 4 * (RUN_BYTES + 5 * STEP_BYTES)
     world = world_with(tmp_path / "data", memory=room, idle="1h")
     life = world.live()
     for number in range(40):
