@@ -20,7 +20,8 @@ class Channel(Section):
     model_config = ConfigDict(extra="allow", validate_default=True)
 
     name: str = Field(
-        pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="its name in metrics and logs: letters, digits, `-` and `_`"
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$",
+        description="its name in metrics and logs: small letters, digits, `-` and `_`",
     )
     type: str = Field(description="`alertmanager`, `webhook`, `apprise` or `stop`")
     severity: Severity | None = Field(

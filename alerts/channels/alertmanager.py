@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import orjson
 from pydantic import Field
@@ -31,7 +31,9 @@ class Options(HttpOptions):
     resend: Duration = Field(
         60.0, ge=1, description="how often alerts that stand are sent again; it forgets in a restart"
     )
-    labels: dict[str, str] = Field({}, description="further labels of every alert, for example `cluster: eu-1`")
+    labels: dict[Annotated[str, Field(min_length=1)], str] = Field(
+        {}, description="further labels of every alert, for example `cluster: eu-1`"
+    )
 
 
 class Alertmanager(Channel):

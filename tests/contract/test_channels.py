@@ -210,6 +210,7 @@ def test_a_stop_names_the_run(sink: Sink) -> None:
     [
         ({"type": "pigeon"}, "no channel type `pigeon`; known: alertmanager, apprise, stop, webhook"),
         ({"type": "webhook"}, "`alerts.channels.0.url`"),
+        ({"type": "alertmanager", "url": "http://x", "labels": {"": "y"}}, "at least 1 character"),
         ({"type": "webhook", "url": "ftp://x"}, "alerts.channels.0.url: write http://"),
         ({"type": "webhook", "url": "http://user:SECRET@x/"}, "must not carry a user name"),
         ({"type": "webhook", "url": "http://x/", "secret": "SECRET"}, "env:NAME or file:PATH"),
