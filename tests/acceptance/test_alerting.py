@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,25 @@ def test_the_shipped_files_and_default_settings(
             assert transitions(hook) == ["firing"]
             run.end()
             calm.end()
+
+
+def test_the_shipped_inhibition_holds_for_the_same_problem_only(tmp_path: Path, paged: Sink) -> None:
+    """A critical alert of the daemon itself has no agent and no rule, as the alerts of other people have none."""
+    loop = {"alertname": "TrailhoundLoop", "rule": "loop", "service": "shop", "agent": "desk"}
+    labels = [
+        {"alertname": "TrailhoundJournalCorrupt", "severity": "critical", "instance": "a"},
+        {"alertname": "NodeDiskFull", "severity": "warning", "instance": "b"},
+        loop | {"severity": "critical"},
+        loop | {"severity": "warning"},
+    ]
+    shipped = (DEPLOY / "alertmanager" / "alertmanager.yml").read_text()
+    shipped = shipped.replace("http://127.0.0.1:9095", f"http://127.0.0.1:{paged.port}")
+    with Alertmanager(tmp_path, paged.url, shipped) as alertmanager:
+        body = json.dumps([{"labels": of} for of in labels]).encode()
+        headers = {"Content-Type": "application/json"}
+        urllib.request.urlopen(urllib.request.Request(f"{alertmanager.url}/api/v2/alerts", body, headers)).close()
+        held = eventually(lambda: [a for a in alertmanager.alerts() if a["status"]["inhibitedBy"]], GENEROUS_S)
+        assert [a["labels"] for a in held] == [loop | {"severity": "warning"}]
 
 
 def test_alertmanager_that_comes_back_hears_of_everything_that_stands(
