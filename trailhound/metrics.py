@@ -168,12 +168,16 @@ class Metrics:
         if len(known) >= self._max - 1:
             self.inc("trailhound_label_overflow_total", label=label)
             return OTHER
-        safe = "".join(
-            c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in value[:MAX_LABEL_LENGTH]
-        )
+        safe = label_text(value[:MAX_LABEL_LENGTH])
         safe = "_other__" if safe == OTHER else safe
         known[value] = safe
         return safe
+
+
+def label_text(text: str) -> str:
+    """Printable ASCII without quotes, and without the characters that make a mention or a link in Slack: templates of
+    Alertmanager print labels as they are (docs.slack.dev, "Formatting message text")."""
+    return "".join(c if c.isascii() and c.isprintable() and c not in '"\\<>&' else "_" for c in text)
 
 
 def _exemplar(trace_id: str | None) -> dict[str, str] | None:

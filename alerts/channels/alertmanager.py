@@ -13,6 +13,7 @@ from trailhound.alerts.notice import Notice
 from trailhound.alerts.outward import post
 from trailhound.alerts.wording import body, title
 from trailhound.clock import rfc3339
+from trailhound.metrics import label_text
 from trailhound.model import Alert, Severity
 from trailhound.notation import Duration
 from trailhound.section import Section
@@ -100,8 +101,8 @@ def _labels(alert: Alert) -> dict[str, str]:
 
 
 def _value(text: str) -> str:
-    """Printable ASCII without quotes, as in our metrics, so that alerts and series have the same labels."""
-    return "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in text[:LABEL_LENGTH])
+    """As in our metrics, so that alerts and series have the same labels."""
+    return label_text(text[:LABEL_LENGTH])
 
 
 def _label_name(text: str) -> str:

@@ -135,6 +135,11 @@ def test_alertmanager_labels_are_bounded_and_safe(sink: Sink) -> None:
     assert critical["generatorURL"].endswith(ALERT.alert_id)
 
 
+def test_alertmanager_labels_are_no_mention_and_no_link_where_a_template_prints_them(sink: Sink) -> None:
+    made("alertmanager", sink).deliver([replace(NOTICE, alert=replace(ALERT, service=HOSTILE, agent=HOSTILE))])
+    assert not set("<>&") & set(sink.requests[0].body.decode())
+
+
 def test_alertmanager_hears_one_word_for_one_set_of_labels(sink: Sink) -> None:
     """An alert that is over, and a new one of the same group: the first must not end the second."""
     over = replace(NOTICE, alert=replace(ALERT, state="resolved", ends_ns=10**18 + 1), lower=("warning",))
