@@ -55,7 +55,7 @@ def refund(daemon: RunningDaemon, session: str) -> str:
 
 def verdict(daemon: RunningDaemon, trace_id: str) -> str:
     steps = daemon.get(f"/api/v1/trajectories/{trace_id}")["steps"]
-    return str(next(s["approval"]["verdict"] for s in steps if s["tool"] is not None and s["approval"]))
+    return next((s["approval"]["verdict"] for s in steps if s["approval"]), "")  # none: it came, and is not judged yet
 
 
 def test_an_approval_outlives_the_daemon_and_its_journal(tmp_path: Path) -> None:
