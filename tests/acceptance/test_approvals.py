@@ -66,15 +66,17 @@ def test_an_approval_outlives_the_daemon_and_its_journal(tmp_path: Path) -> None
         assert (status, answer["decision"], answer["actor_type"]) == (201, "approved", "human")
         assert tell(daemon, {"decision": "approved"})[0] == 400
         other = refund(daemon, "s2")  # moves the journal on
-        assert eventually(lambda: verdict(daemon, other)) == "missing"
+        assert eventually(lambda: verdict(daemon, other) == "missing")
         eventually(lambda: list((tmp_path / "data").glob("approvals-*.jsonl")))
         for role in ("receiver", "monitor"):
             daemon.kill_child(role)
         daemon.kill()
     with RunningDaemon(config) as daemon:
         first, second = refund(daemon, "s1"), refund(daemon, "s1")
-        assert eventually(lambda: verdict(daemon, first)) == "approved"
-        assert eventually(lambda: verdict(daemon, second)) == "missing"  # one approval covers one call
+        # held for a second only: on a slow machine the call is judged before the agent's span brings the session
+        assert eventually(lambda: verdict(daemon, first) == "approved")
+        assert eventually(lambda: verdict(daemon, second) == "missing")  # one approval covers one call
+        assert verdict(daemon, first) == "approved"
         [finding] = eventually(lambda: [f for f in daemon.all("/api/v1/findings") if f["session_id"] == "s1"])
         assert (finding["rule"], finding["severity"]) == ("approval", "critical")
         assert "it covers an earlier call" in finding["details"]["approval_evidence"]
