@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import re2  # type: ignore[import-untyped]
 
 from trailhound.evaluators.actions import ACTIONS, Action
+from trailhound.evaluators.patterns import SHIPPED_MEMORY, re2_options
 
 MAX_ANSWER = 16_384
 """Characters of an answer that are read."""
@@ -76,20 +77,12 @@ def _together() -> Any:
 
     RE2 knows a word of ASCII alone where Python's `re` knows any, and no look-ahead: written so that it finds no less.
     """
-    together = re2.Set.SearchSet(_options())
+    together = re2.Set.SearchSet(re2_options(SHIPPED_MEMORY, case_sensitive=False))
     for action in ACTIONS:
         pattern = f"{action.done}|{action.passive}|{action.chinese}"
         together.Add(re.sub(r"\(\?![^)]*\)", "", pattern).replace(r"\w", r"\pL\pN_"))
     together.Compile()
     return together
-
-
-def _options() -> Any:
-    options = re2.Options()
-    options.case_sensitive = False
-    options.max_mem = 64 * 2**20
-    options.log_errors = False
-    return options
 
 
 def _may_claim(text: str) -> list[int]:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from trailhound.canonical import canonical_json
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ref
-from trailhound.evaluators.patterns import Pattern
+from trailhound.evaluators.patterns import SHIPPED_MEMORY, Pattern, re2_options
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Step
 
@@ -55,14 +55,6 @@ KINDS: dict[str, str] = {
     "hidden": r"[\x{E0020}-\x{E007E}]{8,}",
 }
 """Kind -> RE2 pattern. Narrow on purpose: texts about prompts, rules and assistants are common in tool output."""
-
-
-def _options() -> Any:
-    options = re2.Options()
-    options.case_sensitive = False
-    options.max_mem = 64 * 2**20
-    options.log_errors = False
-    return options
 
 
 class InjectionSettings(RuleSettings):
@@ -159,7 +151,7 @@ def escaped(text: str) -> str:
 @functools.cache
 def _together() -> Any:
     """All kinds at once, which one pass over a text finds: nearly always none. Patterns are asked for the excerpt."""
-    together = re2.Set.SearchSet(_options())
+    together = re2.Set.SearchSet(re2_options(SHIPPED_MEMORY, case_sensitive=False))
     for pattern in KINDS.values():
         together.Add(pattern)
     together.Compile()
@@ -168,4 +160,7 @@ def _together() -> Any:
 
 @functools.cache
 def _each() -> list[tuple[str, Any]]:
-    return [(kind, re2.compile(pattern, _options())) for kind, pattern in KINDS.items()]
+    return [
+        (kind, re2.compile(pattern, re2_options(SHIPPED_MEMORY, case_sensitive=False)))
+        for kind, pattern in KINDS.items()
+    ]

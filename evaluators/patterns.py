@@ -12,6 +12,9 @@ from trailhound.errors import Invalid
 MAX_PATTERN = 1024
 MAX_INPUT = 256 * 2**10
 """Characters of a pattern and of the text it is matched with (RELIABILITY 2.5, ReDoS)."""
+_MEMORY = 8 * 2**20
+SHIPPED_MEMORY = 64 * 2**20
+"""Bytes for a pattern of the configuration, and for the large ones that come with the rules."""
 
 
 class Pattern:
@@ -22,7 +25,7 @@ class Pattern:
             raise Invalid(f"{where}: a pattern is longer than {MAX_PATTERN} characters", reason="config")
         self.text = text
         try:
-            self._compiled = re2.compile(text, _options())
+            self._compiled = re2.compile(text, re2_options(_MEMORY))
         except re2.error as error:
             reason = error.args[0].decode("utf-8", "replace") if error.args else "invalid"
             raise Invalid(f"{where}: `{text}` is no RE2 pattern: {reason}", reason="config") from None
@@ -36,8 +39,8 @@ class Pattern:
         return (match.span() for match in self._compiled.finditer(text[:MAX_INPUT]))
 
 
-def _options() -> Any:
+def re2_options(max_mem: int, *, case_sensitive: bool = True) -> Any:
+    """Options of RE2: it uses at most `max_mem` bytes for a pattern, and writes no errors of its own to the log."""
     options = re2.Options()
-    options.max_mem = 8 * 2**20
-    options.log_errors = False
+    options.max_mem, options.case_sensitive, options.log_errors = max_mem, case_sensitive, False
     return options

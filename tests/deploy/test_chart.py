@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.conftest import DEPLOY, run, tool
+from tests.deploy.conftest import DEPLOY, run
 from trailhound.config import load
+from trailhound.testing_components import binary
 from trailhound.testing_daemon import RunningDaemon, eventually
 from trailhound.testing_traffic import requests, spans_of
 
@@ -21,7 +22,7 @@ CHART = DEPLOY / "helm" / "trailhound"
 
 
 def helm(*words: object, fails: bool = False) -> str:
-    return run(tool("helm", "go install helm.sh/helm/v3/cmd/helm@v3.19.0"), *words, fails=fails)
+    return run(binary("helm", "go install helm.sh/helm/v3/cmd/helm@v3.19.0"), *words, fails=fails)
 
 
 KUBERNETES = ("--kube-version", "1.30.0")

@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.conftest import DEPLOY, ROOT, run, tool
+from tests.deploy.conftest import DEPLOY, ROOT, run
 from trailhound.config import Config
 from trailhound.metrics import SPECS
+from trailhound.testing_components import binary
 from trailhound.testing_daemon import RunningDaemon, eventually
 from trailhound.testing_traffic import requests
 
 
 def test_compose_is_valid_and_asks_for_its_secrets() -> None:
-    compose = tool("docker-compose", "apt-get install docker-compose")
+    compose = binary("docker-compose", "apt-get install docker-compose")
     file = DEPLOY / "docker" / "compose.yaml"
     run(compose, "-f", file, "config", "--quiet", CLICKHOUSE_PASSWORD="x", GRAFANA_PASSWORD="y")
     assert "set it" in run(
@@ -87,7 +88,7 @@ def test_what_is_shipped_starts_by_hand(tmp_path: Path, shipped: Callable[[], tu
 
 
 def test_the_unit_is_valid_and_hardened(tmp_path: Path) -> None:
-    analyze = tool("systemd-analyze", "apt-get install systemd")
+    analyze = binary("systemd-analyze", "apt-get install systemd")
     unit = tmp_path / "trailhound.service"
     text = (DEPLOY / "systemd" / "trailhound.service").read_text()
     unit.write_text(text.replace("/opt/trailhound/bin/trailhound", "/bin/true"))
