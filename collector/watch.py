@@ -272,7 +272,7 @@ class Watch:
             changes.findings += self._told.news(scope_key, findings)
         changes.resting = self._leaving.take_resting()
         self._dirty.clear()
-        self._broken.intersection_update(self.runs)
+        self._broken = {key for key in self._broken if key in self.runs}  # `&` would look at every run
         return changes
 
     @property

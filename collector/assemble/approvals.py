@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from trailhound.collector.assemble.decisions import Call, CallKey, Judge, Known, unique
@@ -97,18 +97,21 @@ class ApprovalIndex:
         asked = [d for d in (*by_id, *loose) if d.turn is not None and d.decision == "requested"]
         loose += [answer for request in asked for answer in self._answers_to(filed, request)]
         shelves = (*self._shelves.of(filed), *self._shelves.always(filed))
-        wide = unique([d for shelf in shelves for d in _on(shelf, ("tool", call.tool))])
+        wide = self._unique(d for shelf in shelves for d in _on(shelf, ("tool", call.tool)))
         return Known(
             by_id,
-            unique(loose),
+            self._unique(loose),
             [d for d in wide if self._covers(filed, d, call)],
             self._like(filed, id_key) if call.call_id is not None else [],
             self._unnamed(filed, args_key, call) if loose else [],
             any(shelf.answers for shelf in self._shelves.of(filed)),
         )
 
+    def _unique(self, decisions: Iterable[Approval]) -> list[Approval]:
+        return unique(decisions, self._judge.trusts_service)
+
     def _find(self, filed: Filed, key: Key) -> list[Approval]:
-        return unique([d for shelf in self._shelves.of(filed) for d in _on(shelf, key)])
+        return self._unique(d for shelf in self._shelves.of(filed) for d in _on(shelf, key))
 
     def _like(self, filed: Filed, key: Key) -> list[Call]:
         found = {c.key: c for shelf in self._shelves.of(filed) for c in shelf.calls.get(key, {}).values()}

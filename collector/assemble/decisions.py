@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from trailhound.config import Approvals as Settings
@@ -66,7 +66,13 @@ class Judge:
         own = [d for d in _paired(known.by_id) if self._counts(d, call, notes)]
         like = [d for d in _paired(known.by_arguments) if self._counts(d, call, notes)]
         wide = [d for d in known.wide if self._counts(d, call, notes)]
-        left = [*self._left_by_id(call, own, known), *self._left_by_arguments(call, like, known), *wide]
+        taken = _taken_by(call, like, known)
+        if (
+            taken is not None and taken.call_id is not None
+        ):  # then it is that call, and what names others is not about it
+            like = [d for d in like if d.call_id in (None, taken.call_id)]
+        wider = [d for d in (*like, *wide) if d.scope != "once"]
+        left = [*_left_by_id(call, own, known), *filter(None, (taken,)), *filter(_grants, wider)]
         used = False
         for decision in sorted([*own, *like, *wide], key=_latest, reverse=True):
             if any(decision is each for each in left):
@@ -110,28 +116,6 @@ class Judge:
             return f"approvals.trust.actors does not name who gave it ({decision.actor})"
         return None
 
-    # ------------------------------------------------------------ one approval covers one call
-
-    def _left_by_id(self, call: Call, own: list[Approval], known: Known) -> list[Approval]:
-        """Approvals of its call id that no earlier call of that id has used: a call uses all that came before it."""
-        used = max((c.start_ns for c in known.same_id if c.order < call.order), default=-1)
-        return [d for d in own if _grants(d) and (d.decided_ns > used or d.scope != "once")]
-
-    def _left_by_arguments(self, call: Call, like: list[Approval], known: Known) -> list[Approval]:
-        """The approval that is left for it when every call, in order, has taken the first that it could."""
-        free = sorted((d for d in like if _grants(d) and d.scope == "once"), key=_latest)
-        wide = [d for d in like if _grants(d) and d.scope != "once"]
-        for other in sorted(known.same_arguments, key=lambda c: c.order) if free else ():
-            if other.order > call.order:
-                break
-            taken = next((d for d in free if d.decided_ns <= other.start_ns), None)
-            if taken is None:
-                continue
-            free.remove(taken)
-            if other.key == call.key:
-                return [taken, *wide]
-        return wide
-
     # ------------------------------------------------------------ what it comes to
 
     def _approved(self, decision: Approval) -> ApprovalVerdict:
@@ -152,6 +136,37 @@ class Judge:
         if asked and not self._complete:
             return ApprovalVerdict("unknown", None, f"asked for, and the answer cannot be seen: {_where(asked[0])}")
         return ApprovalVerdict("missing" if self._complete or shown else "unknown")
+
+
+# ---------------------------------------------------------------- one approval covers one call
+
+
+def _left_by_id(call: Call, own: list[Approval], known: Known) -> list[Approval]:
+    """Approvals of its call id that no earlier call of that id has used: a call uses all that came before it."""
+    used = max((c.start_ns for c in known.same_id if c.order < call.order), default=-1)
+    return [d for d in own if _grants(d) and (d.decided_ns > used or d.scope != "once")]
+
+
+def _taken_by(call: Call, like: list[Approval], known: Known) -> Approval | None:
+    """The approval of its arguments that is left for it when every call, in order, has taken the first that it could."""
+    free = sorted((d for d in like if _grants(d) and d.scope == "once"), key=_latest)
+    for other in sorted(known.same_arguments, key=lambda c: c.order) if free else ():
+        if other.order > call.order:
+            return None
+        taken = next((d for d in free if d.decided_ns <= other.start_ns and not _taken_back(d, like, other)), None)
+        if other.key == call.key:
+            return taken
+        if taken is not None:
+            free.remove(taken)
+    return None
+
+
+def _taken_back(approval: Approval, decisions: list[Approval], call: Call) -> bool:
+    """Whether a later decision, before `call`, about the call id that `approval` names took it back."""
+    return approval.call_id is not None and any(
+        d.call_id == approval.call_id and not _grants(d) and approval.decided_ns < d.decided_ns <= call.start_ns
+        for d in decisions
+    )
 
 
 def _paired(decisions: Iterable[Approval]) -> list[Approval]:
@@ -192,10 +207,14 @@ def _where(decision: Approval) -> str:
     return f"{decision.source} {place}".strip()
 
 
-def unique(decisions: Sequence[Approval]) -> list[Approval]:
-    """One of several carriers' words on the same decision: spans and logs, a span and those around it tell of it."""
+def unique(decisions: Iterable[Approval], trusted: Callable[[Approval], bool]) -> list[Approval]:
+    """One of several carriers' words on the same decision: spans and logs, a span and those around it tell of it.
+
+    The word of one who is `trusted` stands for that of others, who may have copied it.
+    """
     found: dict[tuple[object, ...], Approval] = {}
-    for d in sorted(decisions, key=lambda d: (d.decided_ns, not _is_said(d), d.source, d.trace_id, d.span_id)):
+    for d in sorted(decisions, key=lambda d: (d.decided_ns, not trusted(d), not _is_said(d), d.source, d.trace_id, d.span_id)):  # fmt: skip
         when = d.decided_ns if d.pause_id is None else d.pause_id
-        found.setdefault((d.decision, d.call_id, d.arguments_hash, d.actor, d.turn, when), d)
+        tool = bare_name(d.tool) if d.tool is not None else None
+        found.setdefault((d.decision, d.call_id, tool, d.arguments_hash, d.actor, d.turn, when), d)
     return list(found.values())

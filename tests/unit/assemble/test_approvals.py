@@ -33,7 +33,7 @@ def decision(at: float = 5, arguments: Any = ARGS, *, session: str = "s", tenant
     told = Approval(
         **made, arguments_hash=None if arguments is None else digest(arguments), decided_ns=NOW + int(at * SECOND)
     )
-    key = (tenant, "trace", f"{told.decision}@{at}{made.get('call_id')}{made.get('turn')}")
+    key = (tenant, "trace", f"{told.decision}@{at}{made.get('call_id')}{told.service}{told.tool}{made.get('turn')}")
     return Filed(key, ((tenant, f"session:{session}"),), told.decided_ns, (told,))
 
 
@@ -138,6 +138,18 @@ def test_a_wider_scope_covers_the_same_arguments_or_the_whole_tool() -> None:
     assert verdicts(decision(scope="always"), call(session="else", tenant="else")) == ["unknown"]
 
 
+@pytest.mark.parametrize("scope", ["session", "always"])
+@pytest.mark.parametrize("arguments", [ARGS, None])
+def test_a_wider_no_takes_a_wider_yes_back_and_never_reads_as_one(scope: str, arguments: Any) -> None:
+    given: dict[str, Any] = {"scope": scope, "arguments": arguments}
+    before, after = call(10), call(20)
+    assert verdicts(decision(decision="denied", **given), before) == ["denied"]
+    assert verdicts(decision(decision="cancelled", **given), before) == ["missing"]
+    assert verdicts(decision(**given), before, decision(15, decision="denied", **given), after) == ["approved", "denied"]  # fmt: skip
+    assert verdicts(decision(**given), before, decision(15, decision="expired", **given), after) == ["approved", "missing"]  # fmt: skip
+    assert verdicts(decision(3, decision="denied", **given), decision(**given), after) == ["approved"]
+
+
 def test_a_wider_scope_given_for_one_call_id_covers_calls_like_that_one() -> None:
     given = decision(scope="session", call_id="a", arguments=None)
     assert verdicts(given, call(10, call_id="a"), call(20, call_id="b")) == ["approved", "approved"]
@@ -167,6 +179,29 @@ def test_a_call_with_an_id_is_covered_by_a_decision_about_its_arguments() -> Non
 def test_calls_that_a_decision_names_leave_the_others_theirs() -> None:
     named, other = call(10, call_id="a"), call(20, call_id="b")
     assert verdicts(decision(call_id="a", arguments=None), decision(6), named, other) == ["approved", "approved"]
+
+
+def test_a_call_without_an_id_is_the_one_that_was_approved_of_several_like_it() -> None:
+    yes, no = decision(5, call_id="a"), decision(6, call_id="b", decision="denied")
+    assert verdicts(yes, no, call()) == ["approved"]
+    assert verdicts(yes, no, call(10), call(11)) == ["approved", "denied"]
+    assert verdicts(yes, decision(7, call_id="a", decision="denied"), call()) == ["denied"]
+    assert verdicts(yes, decision(5.5, call_id="a", decision="cancelled"), decision(6, call_id="b"), call()) == ["approved"]  # fmt: skip
+    assert verdicts(decision(5, call_id="a", decision="denied"), call()) == ["denied"]
+
+
+def test_the_word_of_a_stranger_does_not_stand_for_that_of_a_trusted_service() -> None:
+    """Both tell of the same decision of the same moment: one copies the other."""
+    trust = {"services": ["shop"]}
+    assert verdicts(decision(service="evil"), decision(), call(10), call(20), trust=trust) == ["approved", "missing"]
+    copies = decision(service="evil", call_id="a"), decision(call_id="a")
+    assert verdicts(*copies, call(call_id="a"), trust=trust) == ["approved"]
+    assert verdicts(decision(6, service="evil", decision="denied"), decision(), call(), trust=trust) == ["approved"]
+
+
+def test_two_decisions_of_one_moment_about_two_tools_are_two() -> None:
+    both = decision(call_id="a", arguments=None), decision(call_id="a", arguments=None, tool="delete")
+    assert verdicts(*both, call(call_id="a")) == ["approved"]
 
 
 def test_an_answer_and_its_request_are_one() -> None:
