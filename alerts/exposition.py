@@ -155,8 +155,10 @@ class Exposition:
                     self._add("agent_tokens_total", amount, step, model=model, type=type_)
         if step.cost_usd is not None:
             self._add("agent_cost_usd_total", float(step.cost_usd), step, model=model)
-        elif step.usage is not None:
+        elif step.status == "ok":
             self._add("agent_unpriced_calls_total", 1, step, model=model)
+        if step.status == "ok" and not step.metered:
+            self._add("agent_unmetered_calls_total", 1, step, model=model)
 
     def _add(self, name: str, amount: float, step: Step, **labels: str) -> None:
         key = (name, (("service", step.service), ("agent", step.agent or UNKNOWN), *labels.items()))

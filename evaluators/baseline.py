@@ -23,14 +23,14 @@ Values = tuple[float | None, ...]
 
 
 def measured(run: Run) -> Values:
-    """The values of a run; tokens are unknown where model calls carry no usage, money where one has no price."""
+    """The values of a run; tokens are unknown where a model call carries no usage, money where one has no price."""
     totals = run.totals
-    tokens = totals.input_tokens + totals.output_tokens
+    tokens = None if totals.unmetered_calls else totals.tokens
     return (
         float(totals.turns),
-        float(tokens) if tokens or not totals.llm_calls else None,
+        float(tokens) if tokens is not None else None,
         float(totals.cost_usd) if totals.cost_usd is not None and not totals.unpriced_calls else None,
-        max(0, run.ended_ns - run.started_ns - run.waited_ns) / 1e9,
+        max(0, run.ended_ns - run.started_ns - run.waited_ns) / 1e9 if run.ended_ns else None,
         float(totals.tool_errors),
     )
 

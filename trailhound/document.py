@@ -54,7 +54,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "status_reason": run.status_reason or None,
         "started_at": _time(run.started_ns),
         "ended_at": None if run.status in NOT_ENDED else _time(run.ended_ns),
-        "duration_s": max(0, run.ended_ns - run.started_ns) / 1e9 if run.ended_ns else 0.0,
+        "duration_s": max(0, run.ended_ns - run.started_ns) / 1e9 if run.started_ns and run.ended_ns else None,
         "input": json_safe(parse_json(run.input)),
         "output": json_safe(parse_json(run.output)),
         "dialects": list(run.dialects),
@@ -217,6 +217,7 @@ def totals_document(totals: Totals) -> dict[str, Any]:
         "reasoning_tokens": totals.reasoning_tokens,
         "cost_usd": money(totals.cost_usd),
         "unpriced_calls": totals.unpriced_calls,
+        "unmetered_calls": totals.unmetered_calls,
     }
 
 

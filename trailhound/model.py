@@ -7,7 +7,7 @@ by convention nobody changes one that was handed to them (the assembler alone se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
@@ -279,6 +279,14 @@ class Step:
     approval: ApprovalVerdict | None = None
 
     @property
+    def metered(self) -> bool:
+        """Whether a model call tells what it used: its input and, of all but an embedding, its output."""
+        usage = self.usage
+        if usage is None or usage.input_tokens is None:
+            return False
+        return usage.output_tokens is not None or self.kind == "embedding"
+
+    @property
     def order(self) -> tuple[int, int, str]:
         """Steps sort by this, so their order does not depend on arrival."""
         return (self.start_ns, self.end_ns or self.start_ns, self.span_id)
@@ -289,18 +297,39 @@ class Step:
 
 @dataclass(slots=True)
 class Totals:
+    """Sums over the counted steps of a run, or over runs. Tokens and cost: of the steps that tell, None when none does."""
+
     steps: int = 0
     turns: int = 0
     llm_calls: int = 0
     tool_calls: int = 0
     tool_errors: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    reasoning_tokens: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
     cost_usd: Decimal | None = None
     unpriced_calls: int = 0
+    """Answered model calls whose cost is unknown."""
+    unmetered_calls: int = 0
+    """Answered model calls whose input or output tokens are unknown, so that the sums of tokens are too low."""
+
+    @property
+    def tokens(self) -> int | None:
+        """Input and output together, as far as known; None when neither is."""
+        known = [part for part in (self.input_tokens, self.output_tokens) if part is not None]
+        return sum(known) if known else None
+
+    @classmethod
+    def over(cls, parts: Iterable[Totals]) -> Totals:
+        """The totals of several runs."""
+        total, given = cls(), list(parts)
+        for name in cls.__slots__:
+            known = [value for part in given if (value := getattr(part, name)) is not None]
+            if known:
+                setattr(total, name, sum(known))
+        return total
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -6,18 +6,37 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from trailhound.evaluators.reached import reached
-from trailhound.model import Step, Totals
+from trailhound.model import Step, Totals, Usage
+
+
+class _Sum:
+    """What was told of one kind of token, and by how many steps: without one it is unknown, not 0."""
+
+    __slots__ = ("amount", "told")
+
+    def __init__(self) -> None:
+        self.amount = self.told = 0
+
+    def add(self, amount: int, sign: int) -> None:
+        self.amount += sign * amount
+        self.told += sign
+
+    def known(self) -> int | None:
+        return self.amount if self.told else None
 
 
 class RunningTotals:
     """Totals of the counted steps of one run; `put` and `take` are exact opposites."""
 
-    __slots__ = ("_cost", "_priced", "_totals")
+    __slots__ = ("_cost", "_input", "_more", "_output", "_priced", "_rollups", "_totals", "_unmetered")
 
     def __init__(self) -> None:
         self._totals = Totals()
+        self._input, self._output = _Sum(), _Sum()
+        self._more = (_Sum(), _Sum(), _Sum())
+        """Cache read, cache written, reasoning."""
         self._cost = Decimal(0)
-        self._priced = 0
+        self._priced = self._unmetered = self._rollups = 0
 
     def put(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -32,11 +51,14 @@ class RunningTotals:
         """The totals now; `steps` is the number of all steps, counted or not."""
         totals = self._totals
         totals.steps = steps
+        totals.input_tokens, totals.output_tokens = self._input.known(), self._output.known()
+        totals.cache_read_tokens, totals.cache_write_tokens, totals.reasoning_tokens = (s.known() for s in self._more)
         totals.cost_usd = self._cost if self._priced else None
+        totals.unmetered_calls = 0 if self._rollups else self._unmetered
         return totals
 
     def _change(self, step: Step, sign: int) -> None:
-        totals, kind = self._totals, step.kind
+        totals, kind, usage = self._totals, step.kind, step.usage
         if kind == "llm":
             if step.status == "ok":
                 totals.turns += sign
@@ -47,19 +69,25 @@ class RunningTotals:
             if step.status in ("ok", "error"):
                 totals.tool_calls += sign
                 totals.tool_errors += sign if step.status == "error" else 0
-            if step.usage is None and step.cost_usd is None:
+            if usage is None and step.cost_usd is None:
                 return
-        if (usage := step.usage) is not None:
-            totals.input_tokens += sign * (usage.input_tokens or 0)
-            totals.output_tokens += sign * (usage.output_tokens or 0)
-            if usage.cache_read_tokens:
-                totals.cache_read_tokens += sign * usage.cache_read_tokens
-            if usage.cache_write_tokens:
-                totals.cache_write_tokens += sign * usage.cache_write_tokens
-            if usage.reasoning_tokens:
-                totals.reasoning_tokens += sign * usage.reasoning_tokens
+        if usage is not None:
+            self._change_tokens(usage, sign)
+            self._rollups += sign if step.container else 0
+        if kind in ("llm", "embedding") and step.status == "ok":
+            self._unmetered += 0 if step.metered else sign
+            if step.cost_usd is None:
+                totals.unpriced_calls += sign
         if step.cost_usd is not None:
             self._cost += sign * step.cost_usd
             self._priced += sign
-        elif kind in ("llm", "embedding") and step.status == "ok":
-            totals.unpriced_calls += sign
+
+    def _change_tokens(self, usage: Usage, sign: int) -> None:
+        if usage.input_tokens is not None:
+            self._input.add(usage.input_tokens, sign)
+        if usage.output_tokens is not None:
+            self._output.add(usage.output_tokens, sign)
+        told = (usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens)
+        for known, amount in zip(self._more, told, strict=True):
+            if amount is not None:
+                known.add(amount, sign)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from copy import copy, deepcopy
-from dataclasses import fields
 from typing import TypeVar
 
 from trailhound.collector.store.base import (
@@ -184,17 +183,8 @@ def _session(runs: list[Run]) -> Session:
         ended_ns=max(run.ended_ns for run in runs),
         trajectories=len(runs),
         open=sum(run.status in ("open", "waiting") for run in runs),
-        totals=_sum([run.totals for run in runs]),
+        totals=Totals.over(run.totals for run in runs),
     )
-
-
-def _sum(parts: list[Totals]) -> Totals:
-    total = Totals()
-    for name in (f.name for f in fields(Totals)):
-        known = [value for part in parts if (value := getattr(part, name)) is not None]
-        if known:
-            setattr(total, name, sum(known))
-    return total
 
 
 def _stored(run: Run) -> Run:

@@ -163,10 +163,8 @@ def _json(value: Any) -> str:
 def _totals(values: Mapping[str, Any]) -> Totals:
     totals = Totals()
     for name, value in values.items():
-        if name != "cost_usd":
-            setattr(totals, name, int(value))
-        elif value is not None:
-            totals.cost_usd = Decimal(value)
+        if value is not None:
+            setattr(totals, name, Decimal(value) if name == "cost_usd" else int(value))
     return totals
 
 

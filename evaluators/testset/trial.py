@@ -85,8 +85,8 @@ class Measured(Section):
     tool_calls: int = 0
     tool_errors: int = 0
     recovered_errors: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     cost_usd: Decimal | None = None
     duration_s: float | None = Field(None, description="wall time of the trial")
     models: list[str] = Field([])

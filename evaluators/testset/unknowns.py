@@ -56,8 +56,10 @@ def _number(steps: list[dict[str, Any]], holds: Any) -> int:
 def _of_totals(totals: dict[str, Any]) -> Iterator[str]:
     if totals["unpriced_calls"]:
         yield f"the cost of {totals['unpriced_calls']} of {totals['llm_calls']} model calls: no price is known"
-    if totals["llm_calls"] and not totals["input_tokens"]:
+    if totals["llm_calls"] and totals["input_tokens"] is None and totals["output_tokens"] is None:
         yield "the tokens: no model call reported its usage"
+    elif unmetered := totals.get("unmetered_calls"):
+        yield f"the tokens of {unmetered} of {totals['llm_calls']} model calls: they did not report their usage"
 
 
 def _of_makeup(run: dict[str, Any]) -> Iterator[str]:

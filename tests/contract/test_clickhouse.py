@@ -20,7 +20,7 @@ from trailhound.collector.store.segments import SegmentWriter
 from trailhound.config import Retention
 from trailhound.errors import Invalid, Retryable
 from trailhound.metrics import Metrics
-from trailhound.model import Failure, Model, SpanEvent, ToolCall, Usage
+from trailhound.model import Failure, Model, SpanEvent, ToolCall, Totals, Usage
 from trailhound.testing import make_span, store_row
 
 NOW = 1_790_000_100_000_000_000
@@ -207,6 +207,23 @@ def test_a_half_done_migration_is_finished(store: ClickHouseStore, chdb_dsn: str
     database.command("DROP TABLE findings")
     open_store(chdb_dsn, KEPT, Metrics()).close()
     assert store.stats().findings == 0
+
+
+def test_totals_of_older_versions_that_were_0_become_unknown(
+    store: ClickHouseStore, chdb_dsn: str, database: Connection
+) -> None:
+    database.command("DROP TABLE trajectories SYNC")
+    for statement in next(statements for number, _, statements in migrations() if number == 2):
+        database.command(statement)
+    database.command("ALTER TABLE schema_version DELETE WHERE version >= 5 SETTINGS mutations_sync = 1")
+    database.insert(
+        "trajectories",
+        [{"TrajectoryId": "old", "TraceIds": ["a"], "Turns": 2, "InputTokens": 9, "Input": "1", "Output": "2"}],
+    )
+    open_store(chdb_dsn, KEPT, Metrics()).close()
+    old = store.get_trajectory("old")
+    assert old is not None
+    assert old.totals == Totals(turns=2, input_tokens=9)
 
 
 def test_a_newer_schema_is_left_alone(store: ClickHouseStore, chdb_dsn: str, database: Connection) -> None:

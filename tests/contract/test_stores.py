@@ -235,14 +235,16 @@ FULL = run(
     dialects=["genai"],
     input="Where is my bike?",
     output={"answer": [1, None, "é"]},
-    totals=Totals(9, 4, 5, 3, 1, 1000, 200, 300, 40, 50, Decimal("0.0105"), 1),
+    totals=Totals(9, 4, 5, 3, 1, 1000, 200, 300, 40, 50, Decimal("0.0105"), 1, 2),
 )
 
 
 def test_a_run_comes_back_whole(store: Store) -> None:
     bare = run(2, ended_ns=0, status="open")
-    store.put_trajectories([FULL, bare], NOW)
+    told = run(3, totals=Totals(turns=1, input_tokens=7, output_tokens=1, cache_read_tokens=0))
+    store.put_trajectories([FULL, bare, told], NOW)
     assert store.get_trajectory("t001") == FULL
+    assert store.get_trajectory("t003") == told
     assert store.get_trajectory(FULL.trace_ids[0], "default") == FULL
     assert store.get_trajectory("t002") == bare
     assert store.get_trajectory("t001", "other") is None
@@ -344,11 +346,11 @@ def test_sessions_sum_their_runs(store: Store) -> None:
     second = run(2, session_id="s1", status="open", agent="clerk", totals=Totals(steps=1, turns=2))
     store.put_trajectories([FULL, second, run(3), run(4, session_id="s2", agent="clerk")], NOW)
     newest, oldest = store.list_sessions(Listing())
-    assert (newest.session_id, newest.trajectories, newest.totals.cost_usd) == ("s2", 1, None)
+    assert (newest.session_id, newest.trajectories, newest.totals) == ("s2", 1, Totals())
     assert (oldest.session_id, oldest.agent, oldest.user_id) == ("s1", FULL.agent, "u1")
     assert (oldest.trajectories, oldest.open) == (2, 1)
     assert (oldest.started_ns, oldest.ended_ns) == (FULL.started_ns, second.ended_ns)
-    assert (oldest.totals.steps, oldest.totals.turns, oldest.totals.cost_usd) == (10, 6, Decimal("0.0105"))
+    assert oldest.totals == Totals(10, 6, 5, 3, 1, 1000, 200, 300, 40, 50, Decimal("0.0105"), 1, 2)
     assert store.list_sessions(Listing(after=(newest.started_ns, "s2"))) == [oldest]
     assert [found.session_id for found in store.list_sessions(Listing({"user_id": "u1"}))] == ["s1"]
 

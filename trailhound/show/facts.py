@@ -49,14 +49,29 @@ def _totals(totals: dict[str, Any]) -> str:
     calls = count(totals["tool_calls"], "tool call") + (
         f" ({totals['tool_errors']} failed)" if totals["tool_errors"] else ""
     )
-    cached = f" ({amount(totals['cache_read_tokens'])} cached)" if totals["cache_read_tokens"] else ""
-    tokens = f"{amount(totals['input_tokens'])} tokens in{cached}, {amount(totals['output_tokens'])} out"
-    if totals["turns"] and not totals["input_tokens"] and not totals["output_tokens"]:
-        tokens = "tokens unknown"  # no model call takes none: its spans do not tell
-    unpriced = totals["unpriced_calls"]
-    cost = dollars(totals["cost_usd"]) if totals["cost_usd"] is not None else "cost unknown"
-    gap = f" + {count(unpriced, 'call')} without a price" if unpriced and totals["cost_usd"] is not None else ""
-    return f"{count(totals['turns'], 'turn')}, {calls}, {tokens}, {cost}{gap}"
+    return f"{count(totals['turns'], 'turn')}, {calls}, {_tokens(totals)}, {_cost(totals)}"
+
+
+def _tokens(totals: dict[str, Any]) -> str:
+    given, written, cached = totals["input_tokens"], totals["output_tokens"], totals["cache_read_tokens"]
+    if given is None and written is None:
+        return "tokens unknown"
+    read = f" ({amount(cached)} cached)" if cached else ""
+    parts = (f"{_known(given)} tokens in{read}", f"{_known(written)} out")
+    return ", ".join(parts) + _gap(totals.get("unmetered_calls"), "usage")
+
+
+def _known(number: int | None) -> str:
+    return "unknown" if number is None else amount(number)
+
+
+def _cost(totals: dict[str, Any]) -> str:
+    cost = totals["cost_usd"]
+    return "cost unknown" if cost is None else dollars(cost) + _gap(totals["unpriced_calls"], "a price")
+
+
+def _gap(calls: int | None, what: str) -> str:
+    return f" + {count(calls, 'call')} without {what}" if calls else ""
 
 
 def _service(run: dict[str, Any]) -> str:

@@ -61,8 +61,10 @@ def tools(totals: dict[str, Any]) -> Text:
     return found
 
 
-def tokens(totals: dict[str, Any]) -> int:
-    return int(totals["input_tokens"]) + int(totals["output_tokens"])
+def tokens(totals: dict[str, Any]) -> int | None:
+    """Input and output together, as far as they are known."""
+    known = [totals[kind] for kind in ("input_tokens", "output_tokens") if totals[kind] is not None]
+    return sum(known) if known else None
 
 
 def _row(run: dict[str, Any]) -> list[Text]:

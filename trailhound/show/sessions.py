@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trailhound.show.findings import by_weight, show_finding
-from trailhound.show.runs import show_runs
+from trailhound.show.runs import show_runs, tokens
 from trailhound.show.screen import Column, fitting, header, line, widths
 from trailhound.show.text import amount, count, dollars, duration, moment, plain
 
@@ -41,7 +41,7 @@ def _row(session: dict[str, Any]) -> list[Text]:
         Text(plain(session["session_id"]), style="bold"),
         Text(f"{session['trajectories']}" + (f" ({session['open']} open)" if session["open"] else "")),
         Text(str(totals["turns"])),
-        Text(amount(totals["input_tokens"] + totals["output_tokens"])),
+        Text(amount(tokens(totals))),
         Text(dollars(totals["cost_usd"])),
         Text(moment(session["started_at"])),
         Text(plain(session["agent"] or session["service"], 80)),
@@ -52,7 +52,7 @@ def show_session(
     console: Console, session_id: str, runs: Sequence[dict[str, Any]], findings: Sequence[dict[str, Any]]
 ) -> None:
     """The session's own findings, then its runs in the order in which they began."""
-    took = sum(run["duration_s"] for run in runs)
+    took = sum(run["duration_s"] or 0.0 for run in runs)
     console.print(Text(f"session {plain(session_id)}", style="bold").append(f"  {duration(took)} of work", style="dim"))
     for finding in by_weight(findings):
         show_finding(console, finding)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
-from decimal import Decimal
 
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
@@ -37,17 +35,8 @@ def _joined(runs: list[Trajectory]) -> Trajectory:
         first.agents += [a for a in other.run.agents if a not in first.agents]
         first.ended_ns = max(first.ended_ns, other.run.ended_ns)
         first.output = other.run.output if other.run.output is not None else first.output
-        _add(first.totals, other.run.totals)
+    first.totals = Totals.over(t.run.totals for t in runs)
     if unwell := [t.run for t in runs if t.run.status != "completed"]:
         first.status, first.status_reason = unwell[0].status, unwell[0].status_reason
     steps = sorted((step for run in runs for step in run.steps), key=lambda step: step.order)
     return Trajectory(first, steps, [finding for run in runs for finding in run.findings])
-
-
-def _add(totals: Totals, more: Totals) -> None:
-    for name in (f.name for f in fields(Totals)):
-        a, b = getattr(totals, name), getattr(more, name)
-        if name == "cost_usd":
-            totals.cost_usd = None if a is None and b is None else (a or Decimal(0)) + (b or Decimal(0))
-        else:
-            setattr(totals, name, a + b)

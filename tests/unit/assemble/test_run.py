@@ -16,7 +16,7 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.traces import divide
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
-from trailhound.model import Approval, Model, Run, Step, ToolCall, Usage
+from trailhound.model import Approval, Model, Run, Step, ToolCall, Totals, Usage
 
 RULES = RuleSet(Config())
 SECOND = 1_000_000_000
@@ -99,6 +99,32 @@ def test_a_container_stands_in_when_no_call_below_it_carries_usage() -> None:
     for order in itertools.permutations(silent):
         totals = assembled(list(order)).run.totals
         assert (totals.input_tokens, totals.output_tokens, totals.llm_calls) == (50, 5, 1)
+
+        assert totals.unmetered_calls == 0
+
+
+def test_what_no_call_tells_is_unknown_and_what_some_lack_is_counted() -> None:
+    asked = step("a", kind="llm", tokens=(10, 2), **CHAT)
+    silent = [step("b", kind="llm", **CHAT), step("c", kind="llm", tokens=(5, None), **CHAT)]
+    failed = step("d", kind="llm", status="error", **CHAT)
+    embedding = step("e", kind="embedding", tokens=(3, None), **CHAT)
+    for steps, (taken, written, unmetered) in (
+        ([], (None, None, 0)),
+        ([silent[0]], (None, None, 1)),
+        ([failed, tool("t", "", "search", 3)], (None, None, 0)),
+        ([silent[1]], (5, None, 1)),
+        ([asked, *silent, failed, embedding], (18, 2, 2)),
+    ):
+        totals = assembled(steps).run.totals
+        assert (totals.input_tokens, totals.output_tokens, totals.unmetered_calls) == (taken, written, unmetered)
+        assert (totals.cache_read_tokens, totals.cache_write_tokens, totals.reasoning_tokens) == (None, None, None)
+
+
+def test_a_told_zero_is_no_unknown() -> None:
+    call = step("a", kind="llm", **CHAT)
+    call.usage = Usage(10, 2, 0, None, 0)
+    totals = assembled([call]).run.totals
+    assert (totals.cache_read_tokens, totals.cache_write_tokens, totals.reasoning_tokens) == (0, None, 0)
 
 
 def test_two_instrumentations_side_by_side_report_one_call() -> None:
@@ -281,8 +307,7 @@ def test_totals_can_be_taken_back_exactly() -> None:
     run = assembled(NESTED)
     run.release()
     run.settle()
-    assert run.run.totals.input_tokens == 0
-    assert run.run.totals.llm_calls == 0
+    assert run.run.totals == Totals()
     assert not run.steps()
 
 

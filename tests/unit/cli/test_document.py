@@ -177,6 +177,15 @@ anything: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+def test_unknown_is_null_and_comes_back() -> None:
+    silent = make_run([make_call(1, "tool", None, "x")])
+    silent.run.ended_ns, silent.run.status = 0, "open"
+    document = trajectory_document(silent)
+    assert document["duration_s"] is None
+    assert document["totals"]["input_tokens"] is document["totals"]["cost_usd"] is None
+    assert trajectory_from(document).run.totals == silent.run.totals
+
+
 @given(anything, anything)
 def test_every_encoder_takes_every_document(arguments: Any, output: Any) -> None:
     document = trajectory_document(

@@ -193,7 +193,12 @@ def test_an_unknown_price_is_counted_as_unknown(counted: Counted) -> None:
     priced = llm("a")
     priced.cost_usd = None
     counted.exposition.closed([priced])
-    assert counted.value("agent_unpriced_calls_total", model="gpt-1") == 1
+    silent, failed = llm("b"), llm("c")
+    silent.cost_usd = silent.usage = failed.cost_usd = failed.usage = None
+    failed.status = "error"
+    counted.exposition.closed([silent, failed])
+    assert counted.value("agent_unpriced_calls_total", model="gpt-1") == 2
+    assert counted.value("agent_unmetered_calls_total", model="gpt-1") == 1
     assert counted.value("agent_cost_usd_total", model="gpt-1") is None
 
 
