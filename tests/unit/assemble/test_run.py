@@ -104,10 +104,10 @@ def test_a_container_stands_in_when_no_call_below_it_carries_usage() -> None:
 
 
 def test_what_no_call_tells_is_unknown_and_what_some_lack_is_counted() -> None:
-    asked = step("a", kind="llm", tokens=(10, 2), **CHAT)
-    silent = [step("b", kind="llm", **CHAT), step("c", kind="llm", tokens=(5, None), **CHAT)]
-    failed = step("d", kind="llm", status="error", **CHAT)
-    embedding = step("e", kind="embedding", tokens=(3, None), **CHAT)
+    asked = step("a", "", "llm", 0, tokens=(10, 2), **CHAT)
+    silent = [step("b", "", "llm", 0, **CHAT), step("c", "", "llm", 0, tokens=(5, None), **CHAT)]
+    failed = step("d", "", "llm", 0, status="error", **CHAT)
+    embedding = step("e", "", "embedding", 0, tokens=(3, None), **CHAT)
     for steps, (taken, written, unmetered) in (
         ([], (None, None, 0)),
         ([silent[0]], (None, None, 1)),
@@ -121,7 +121,7 @@ def test_what_no_call_tells_is_unknown_and_what_some_lack_is_counted() -> None:
 
 
 def test_a_told_zero_is_no_unknown() -> None:
-    call = step("a", kind="llm", **CHAT)
+    call = step("a", "", "llm", 0, **CHAT)
     call.usage = Usage(10, 2, 0, None, 0)
     totals = assembled([call]).run.totals
     assert (totals.cache_read_tokens, totals.cache_write_tokens, totals.reasoning_tokens) == (0, None, 0)
