@@ -38,6 +38,8 @@ class Held:
     background: Background
     verdicts: Verdicts
     told: Told
+    due: Deadlines
+    """When the time of those that are open or waiting is up."""
     heard: dict[Key, list[Heard]]
     """By (tenant, trace id): what log records said."""
 
@@ -203,6 +205,8 @@ class Leaving:
         for trace_id in run.run.trace_ids:
             if (run.run.tenant, trace_id) not in held.places:
                 held.heard.pop((run.run.tenant, trace_id), None)
+        for deadlines in (held.due, self._quiet, self._over):
+            deadlines.forget(key)
         self._room.forget(key)
         self._rested.discard(key)
         self._hurried.discard(key)

@@ -70,7 +70,7 @@ class Watch:
         self._broken: set[Key] = set()
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
-        held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self._told, self._intake.heard)  # fmt: skip
+        held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self._told, self._due, self._intake.heard)  # fmt: skip
         self._leaving = Leaving(held, self._room, parked, config.runs.idle, recall)
         self._owed_since: int | None = None
         self._now_ns = 0
@@ -209,6 +209,7 @@ class Watch:
         for run in list(self._dirty.values()):
             if not run.has_steps:
                 self.runs.pop(_key(run), None)
+                self._due.forget(_key(run))
                 self._wider.settle(run, run.take_news())
                 self._wider.forget(run)
                 self.verdicts.forget(run)

@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Iterator
 
 Key = tuple[str, str]
+SLACK = 1024
+"""Entries of the queue that may count no more, beside as many as count."""
 
 
 class Deadlines:
@@ -28,6 +30,10 @@ class Deadlines:
 
     def forget(self, key: Key) -> None:
         self._at.pop(key, None)
+        self._queued.pop(key, None)
+        if len(self._queue) > 2 * len(self._queued) + SLACK:
+            self._queue = [(at_ns, key) for key, at_ns in self._queued.items()]
+            heapq.heapify(self._queue)
 
     def due(self, now_ns: int) -> Iterator[Key]:
         """Keys whose time has come, earliest first; each is forgotten before it is given."""
@@ -36,9 +42,7 @@ class Deadlines:
             if self._queued.get(key) != queued_ns:
                 continue
             del self._queued[key]
-            at_ns = self._at.get(key)
-            if at_ns is None:
-                continue
+            at_ns = self._at[key]
             if at_ns > now_ns:
                 self._push(key, at_ns)
             else:
