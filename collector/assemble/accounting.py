@@ -51,20 +51,23 @@ class Accounting:
     so a later arrival may change what an earlier one counted as; the steps that changed are returned.
     """
 
-    __slots__ = ("_below", "_doubles", "_lineage", "joined")
+    __slots__ = ("_below", "_lineage", "joined")
 
-    def __init__(self, lineage: Lineage, doubles: Doubles) -> None:
-        self._lineage, self._doubles = lineage, doubles
+    def __init__(self, lineage: Lineage) -> None:
+        self._lineage = lineage
         self._below: dict[str, int] = {}
         """By span id, known or announced: what is below it."""
         self.joined = False
         """Whether other traces are part of the run: a served call at the top of this one is then one of theirs."""
 
-    def add(self, steps: Sequence[Step]) -> Iterable[Step]:
-        """Take steps just placed in the lineage; returns every earlier step whose `counted` changed."""
+    def add(self, steps: Sequence[Step], doubles: Doubles) -> Iterable[Step]:
+        """Take steps just placed in the lineage; returns every earlier step whose `counted` changed.
+
+        `doubles` is handed in, as it knows this accounting: held here too, only the garbage collector could free a run.
+        """
         told = self._mark(steps)
-        twins = self._doubles.note(steps)
-        self._decide_new(steps)
+        twins = doubles.note(steps)
+        self._decide_new(steps, doubles)
         touched: dict[_Key, Step] = {}
         for above in told:
             touched[_key(above)] = above
@@ -75,8 +78,10 @@ class Accounting:
                 touched.update((_key(s), s) for s in self._affected_below(step))
         if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
             touched |= {_key(twin): twin for step in (*steps, *touched.values()) for twin in twins.of(step)}
-        judge = self._doubles.judge
-        return [step for step in touched.values() if judge(step).decide(step)]  # the new ones stay as they were decided
+        judge = doubles.judge
+        return [
+            step for step in touched.values() if judge(step).decide(step, doubles)
+        ]  # the new ones stay as they were decided
 
     # ------------------------------------------------------------ marks go up
 
@@ -125,8 +130,8 @@ class Accounting:
         if inside_tool or inside_model:
             yield from (s for s in self._lineage.descendants(step) if is_call(s))
 
-    def _is_double(self, step: Step) -> bool:
-        index, judge = self._doubles.twins, self._doubles.judge
+    def _is_double(self, step: Step, doubles: Doubles) -> bool:
+        index, judge = doubles.twins, doubles.judge
         if index is None:
             return False
         if any(judge(other).stands_alone(other) for other in index.better(step)):
@@ -145,14 +150,14 @@ class Accounting:
 
     # ------------------------------------------------------------ the decision
 
-    def _decide_new(self, steps: Iterable[Step]) -> None:
+    def _decide_new(self, steps: Iterable[Step], doubles: Doubles) -> None:
         parent, inside, below = "", False, self._below
         for step in steps:
             if step.parent_span_id != parent:
                 parent = step.parent_span_id
                 inside = any(map(is_call, self._up_to_agent(step)))
-            if inside or step.container or step.transport or step.span_id in below or self._doubles.twins is not None:
-                step.counted = self._counts(step)
+            if inside or step.container or step.transport or step.span_id in below or doubles.twins is not None:
+                step.counted = self._counts(step, doubles)
             else:  # by far the most: by itself, with nothing above or below it that may be the same call
                 step.counted = True
 
@@ -160,15 +165,15 @@ class Accounting:
         """Known ancestors below the nearest enclosing agent."""
         return takewhile(lambda above: above.kind != "agent", self._lineage.ancestors(step))
 
-    def decide(self, step: Step) -> bool:
-        counted = self._counts(step)
+    def decide(self, step: Step, doubles: Doubles) -> bool:
+        counted = self._counts(step, doubles)
         changed = counted != step.counted
         step.counted = counted
         return changed
 
-    def _counts(self, step: Step) -> bool:
+    def _counts(self, step: Step, doubles: Doubles) -> bool:
         if is_call(step):
-            return self.stands_alone(step) and not self._is_double(step)
+            return self.stands_alone(step) and not self._is_double(step, doubles)
         if step.container:
             return has_usage(step) and not self._has_below(step, _ROLLUP)
         return True

@@ -51,7 +51,8 @@ class Background:
         if self._calls is not None:
             run.earlier_calls = self._calls.before(run)
         if self._profiles is not None:
-            run.previous = partial(self._profiles.before, run)
+            # not bound to the run, which would hold itself
+            run.previous = partial(self._profiles.before, run.tenant, run.service, place_of(run))
         if self._settings is None:
             return
         subject = subject_of(run)

@@ -98,10 +98,9 @@ class AgentProfiles:
         changes = self._of(key)
         return bool(changes) and changes[-1][0] > place
 
-    def before(self, run: Run, agent: str) -> Profile | None:
-        """What the agent was made of in its last run before this one."""
-        changes = self._of((run.tenant, run.service, agent))
-        place = place_of(run)
+    def before(self, tenant: str, service: str, place: Place, agent: str) -> Profile | None:
+        """What the agent was made of in its last run before the run of this place."""
+        changes = self._of((tenant, service, agent))
         earlier = (profile for at, profile in reversed(changes) if at < place and at[1] != place[1])
         return next(earlier, None)
 

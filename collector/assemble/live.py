@@ -193,7 +193,7 @@ class LiveRun(Packable):
                         self._judge.put(each)
 
     def _count(self, tree: Tree, steps: list[Step]) -> None:
-        for other in tree.accounting.add(steps):
+        for other in tree.accounting.add(steps, self._trees):
             self.leave(other, counted=not other.counted)
             self.enter([other])
         self.enter(steps)

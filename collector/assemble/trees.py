@@ -11,13 +11,24 @@ from trailhound.model import Step
 _NO_SPANS: dict[str, Step] = {}
 
 
-class Doubles:
-    """Second reports of a call, found among all traces of a run."""
+class Tree:
+    """The spans of one trace in a run."""
 
-    __slots__ = ("_instrumentation", "_trees", "twins")
+    __slots__ = ("accounting", "lineage")
 
-    def __init__(self, trees: Trees) -> None:
-        self._trees = trees
+    def __init__(self, *, joined: bool) -> None:
+        self.lineage = Lineage()
+        self.accounting = Accounting(self.lineage)
+        self.accounting.joined = joined
+
+
+class Trees(dict[str, Tree]):
+    """Trees by trace id, and the second reports of a call among all of them (`accounting.Doubles`)."""
+
+    __slots__ = ("_instrumentation", "twins")
+
+    def __init__(self) -> None:
+        super().__init__()
         self._instrumentation: str | None = None
         """Of the first call; only a second one can report a call twice."""
         self.twins: Twins | None = None
@@ -28,7 +39,7 @@ class Doubles:
             for step in steps:
                 if step.instrumentation != self._instrumentation and is_call(step):
                     if self._instrumentation is not None:
-                        steps, self.twins = self._trees.spans(), Twins()
+                        steps, self.twins = self.spans(), Twins()
                         break
                     self._instrumentation = step.instrumentation
         if self.twins is not None:
@@ -38,32 +49,11 @@ class Doubles:
 
     def judge(self, step: Step) -> Accounting:
         """Who decides what a step of the run counts as."""
-        return self._trees[step.trace_id].accounting
-
-
-class Tree:
-    """The spans of one trace in a run."""
-
-    __slots__ = ("accounting", "lineage")
-
-    def __init__(self, doubles: Doubles, *, joined: bool) -> None:
-        self.lineage = Lineage()
-        self.accounting = Accounting(self.lineage, doubles)
-        self.accounting.joined = joined
-
-
-class Trees(dict[str, Tree]):
-    """Trees by trace id."""
-
-    __slots__ = ("_doubles",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._doubles = Doubles(self)
+        return self[step.trace_id].accounting
 
     def plant(self, trace_id: str, *, joined: bool) -> Tree:
         """Begin the tree of one more trace."""
-        tree = self[trace_id] = Tree(self._doubles, joined=joined)
+        tree = self[trace_id] = Tree(joined=joined)
         return tree
 
     def of(self, trace_id: str) -> dict[str, Step]:

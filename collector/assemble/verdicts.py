@@ -114,7 +114,12 @@ class Verdicts:
             f"trace:{said.trace_id}" if said.trace_id else "",
         )
         places = tuple((said.tenant, name) for name in names if name)
-        key = (said.tenant, "log", stable_id(said.service, said.span_id, *map(repr, map(astuple, told))))
+        named = (
+            said.service,
+            said.session_id or "",
+            said.span_id,
+        )  # the same word of the same moment in two sessions is two
+        key = (said.tenant, "log", stable_id(*named, *map(repr, map(astuple, told))))
         self._ask(self._learn(Filed(key, places, said.received_ns, told, segment=self.segment)))
 
     def _telling(self, decisions: Iterable[Approval]) -> tuple[Approval, ...]:

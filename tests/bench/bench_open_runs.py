@@ -68,6 +68,11 @@ class Load:
         for live in self.watch.changes().runs:
             self.account.told(live.run)
 
+    def held(self) -> set[bytes]:
+        """Trace ids of the runs in memory that go on."""
+        runs = (live.run for live in self.watch.runs.values())
+        return {bytes.fromhex(run.trace_ids[0]) for run in runs if run.status == "open"}
+
     def stand(self) -> str:
         self.highest = max(self.highest, resident())
         held, counted = len(self.watch.runs), self.watch._room.used / 2**20
@@ -87,7 +92,7 @@ def main(runs: int, spans: int) -> None:
             print(f"{done} runs: {spent / tenth / spans * 1e6:.0f} us a span, {load.stand()}", flush=True)
     print(f"at the end: {load.stand()}, at most by {(load.highest - load.before) / 2**20:.0f} MiB of {CAP / 2**20:.0f}")
     print(f"{runs} runs of {spans} spans: {(time.process_time() - began) / runs / spans * 1e6:.0f} us a span over all")
-    account, held = load.account, {bytes.fromhex(live.run.trace_ids[0]) for live in load.watch.runs.values()}
+    account, held = load.account, load.held()
     print(f"{len(account.going_on)} go on, ended by reason {dict(account.ended)}")
     if account.going_on != held or len(held) + account.ended.total() != runs:
         raise SystemExit("runs were lost")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trailhound.collector.assemble.earlier import AgentProfiles, SessionCalls
+from trailhound.collector.assemble.earlier import AgentProfiles, SessionCalls, place_of
 from trailhound.collector.assemble.lessons import Forgetful
 from trailhound.evaluators.profile import Profile, profiles_of
 from trailhound.model import Finding, Model
@@ -77,13 +77,13 @@ class TestEarlier:
             profiles = AgentProfiles(Forgetful().changes)
             for number in order:
                 profiles.put(run(number), {"support": profile(model=f"m{number}")})
-            assert profiles.before(run(3), "support") == profile(model="m2")
-            assert profiles.before(run(1), "support") is None
+            assert profiles.before("default", "shop", place_of(run(3)), "support") == profile(model="m2")
+            assert profiles.before("default", "shop", place_of(run(1)), "support") is None
 
     def test_a_run_that_goes_on_is_not_its_own_past(self) -> None:
         profiles = AgentProfiles(Forgetful().changes)
         profiles.put(run(1), {"support": profile()})
-        assert profiles.before(run_header(trajectory_id="run1", ended_ns=START_NS + 9), "support") is None
+        assert profiles.before("default", "shop", (START_NS + 9, "run1"), "support") is None
 
     def test_calls_of_a_session(self) -> None:
         calls = SessionCalls(Forgetful().calls)
