@@ -61,10 +61,8 @@ class Accounting:
         """Whether other traces are part of the run: a served call at the top of this one is then one of theirs."""
 
     def add(self, steps: Sequence[Step], doubles: Doubles) -> Iterable[Step]:
-        """Take steps just placed in the lineage; returns every earlier step whose `counted` changed.
-
-        `doubles` is handed in, as it knows this accounting: held here too, only the garbage collector could free a run.
-        """
+        """Take steps just placed in the lineage; returns every earlier step whose `counted` changed."""
+        # `doubles` knows this accounting: held here too, only the garbage collector could free a run
         told = self._mark(steps)
         twins = doubles.note(steps)
         self._decide_new(steps, doubles)

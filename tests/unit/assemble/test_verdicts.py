@@ -156,7 +156,7 @@ def test_one_approval_one_call_across_the_traces_of_a_session() -> None:
 
 def test_the_same_word_of_the_same_moment_in_two_sessions_is_two() -> None:
     """As a desk tells that approves what lies before it in one go, by a clock of whole seconds."""
-    other = agent(trace=2, number=11, session="t"), refund(trace=2, number=12, parent=11, session="t")
+    other = agent(50, trace=2, number=11, session="t"), refund(60, trace=2, number=12, parent=11, session="t")
     by_arguments = {"tool": "refund", "arguments.sha256": digest(ARGS)}
     words = [log(5, said(session=session, **by_arguments)) for session in ("s", "t")]
     assert verdicts(agent(), refund(), *other, *words) == ["approved", "approved"]
