@@ -22,6 +22,13 @@ Until = Annotated[
 Service = Annotated[str | None, typer.Option("--service", help="Only of this service.", metavar="NAME")]
 Agent = Annotated[str | None, typer.Option("--agent", help="Only of this agent.", metavar="NAME")]
 Session = Annotated[str | None, typer.Option("--session", help="Only of this session.", metavar="ID")]
+Rule = Annotated[
+    str | None, typer.Option("--rule", help="Only of this rule (`trailhound rules` lists them).", metavar="ID")
+]
+Severity = Annotated[
+    Literal["info", "warning", "critical"] | None, typer.Option("--severity", help="Only of this severity.")
+]
+State = Annotated[Literal["pending", "firing", "resolved"] | None, typer.Option("--state", help="Only in this state.")]
 ConfigFile = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="Configuration file; without it the defaults hold.", metavar="FILE"),

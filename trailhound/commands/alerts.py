@@ -2,77 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
 from trailhound import options
+from trailhound.asking import JUDGED, WHEN, WHO, Command, answer, group, listing, single
 
 Names = Annotated[
     list[str] | None, typer.Option("--rule", help="Rules to silence (globs); repeat for several.", metavar="GLOB")
 ]
+SHOW = "alerts.show_silences"
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Alerts of a running daemon: list, show one, silence what is expected.", no_args_is_help=True
-    )
-    group.command("list")(list_alerts)
-    group.command("show")(show_alert)
-    group.command("silence")(silence)
-    group.command("silences")(silences)
-    group.command("unsilence")(unsilence)
-    app.add_typer(group, name="alerts")
-
-
-def list_alerts(
-    rule: Annotated[
-        str | None, typer.Option("--rule", help="Only of this rule (`trailhound rules` lists them).", metavar="ID")
-    ] = None,
-    severity: Annotated[
-        Literal["info", "warning", "critical"] | None, typer.Option("--severity", help="Only of this severity.")
-    ] = None,
-    state: Annotated[
-        Literal["pending", "firing", "resolved"] | None, typer.Option("--state", help="Only in this state.")
-    ] = None,
-    service: options.Service = None,
-    agent: options.Agent = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    limit: options.Limit = options.LIMIT,
-    output: options.Format = "text",
-    api: options.Api = options.API,
-) -> None:
-    """List alerts, newest first."""
-    from trailhound.client import Client
-
-    asked = {"rule": rule, "severity": severity, "state": state, "service": service, "agent": agent}
-    alerts = list(Client(api).items("alerts", limit, asked | {"since": since, "until": until}))
-    if output == "json":
-        options.print_json({"items": alerts})
-        return
-    from trailhound.show.alerts import show_alerts
-    from trailhound.show.screen import screen
-
-    show_alerts(screen(), alerts)
-
-
-def show_alert(
-    alert_id: Annotated[str, typer.Argument(metavar="ID", help="Alert id.")],
-    output: options.Format = "text",
-    api: options.Api = options.API,
-) -> None:
-    """Show one alert with examples of its runs."""
-    from trailhound.client import Client
-
-    alert = Client(api).item("alerts", alert_id)
-    if output == "json":
-        options.print_json(alert)
-        return
-    from trailhound.show.alerts import show_alert_alone
-    from trailhound.show.screen import screen
-
-    show_alert_alone(screen(), alert)
+    filters = {**JUDGED, **WHO, **WHEN}
+    help = "Show one alert with examples of its runs."
+    commands: dict[str, Command] = {
+        "list": listing("alerts", "List alerts, newest first.", filters, "alerts.show_alerts"),
+        "show": single("alerts", help, "Alert id.", "alerts.show_alert_alone"),
+        "silence": silence,
+        "silences": silences,
+        "unsilence": unsilence,
+    }
+    group(app, "alerts", "Alerts of a running daemon: list, show one, silence what is expected.", commands)
 
 
 def silence(
@@ -103,14 +56,14 @@ def silence(
     names = {"rules": rule, "services": service, "agents": agent}
     wanted = {"until": until, "reason": reason} | {key: value for key, value in names.items() if value}
     made = Client(api).send("POST", "/api/v1/silences", wanted, what="silence", has=("silence_id",))
-    _print([made], output)
+    answer([made], output, SHOW)
 
 
 def silences(output: options.Format = "text", api: options.Api = options.API) -> None:
     """List what is not told now or later, the planned maintenance of the configuration included."""
     from trailhound.client import Client
 
-    _print(Client(api).get("/api/v1/silences", has=("items",))["items"], output)
+    answer(Client(api).get("/api/v1/silences", has=("items",))["items"], output, SHOW)
 
 
 def unsilence(
@@ -125,14 +78,4 @@ def unsilence(
 
     path = f"/api/v1/silences/{quote(silence_id, safe='')}"
     left = Client(api).send("DELETE", path, None, what=f"silence {silence_id}", has=("items",))
-    _print(left["items"], output)
-
-
-def _print(found: list[dict[str, Any]], output: str) -> None:
-    if output == "json":
-        options.print_json({"items": found})
-        return
-    from trailhound.show.alerts import show_silences
-    from trailhound.show.screen import screen
-
-    show_silences(screen(), found)
+    answer(left["items"], output, SHOW)

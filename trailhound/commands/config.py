@@ -8,13 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from trailhound import options
+from trailhound.asking import group
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Check a configuration file, or print what it may hold.", no_args_is_help=True)
-    group.command("check")(check)
-    group.command("schema")(schema)
-    app.add_typer(group, name="config")
+    group(app, "config", "Check a configuration file, or print what it may hold.", {"check": check, "schema": schema})
 
 
 def check(

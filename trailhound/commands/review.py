@@ -8,6 +8,7 @@ from urllib.parse import quote
 import typer
 
 from trailhound import options
+from trailhound.asking import WHEN, WHO, Command, answer, group, listing
 
 Answer = Literal["yes", "no", "unclear"]
 Id = Annotated[str, typer.Argument(metavar="ID", help="Trajectory id.")]
@@ -15,47 +16,28 @@ By = Annotated[
     str | None,
     typer.Option("--by", metavar="NAME", help="Who you are; the user's name without it.", show_default=False),
 ]
+State = Annotated[
+    Literal["waiting", "taken", "second", "reviewed", "agreed", "disputed"] | None,
+    typer.Option("--state", help="Only in this state; `second` waits for a second reader."),
+]
+Stratum = Annotated[
+    Literal["fault", "common", "long_tail", "hard"] | None,
+    typer.Option("--stratum", help="Only those sampled for this reason."),
+]
+SHOW = "reviews.show_review"
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Runs for people to review, and what they said.", no_args_is_help=True)
-    group.command("list")(list_reviews)
-    group.command("show")(show_one)
-    group.command("take")(take)
-    group.command("judge")(judge)
-    group.command("stats")(stats)
-    app.add_typer(group, name="review")
-
-
-def list_reviews(
-    state: Annotated[
-        Literal["waiting", "taken", "second", "reviewed", "agreed", "disputed"] | None,
-        typer.Option("--state", help="Only in this state; `second` waits for a second reader."),
-    ] = None,
-    stratum: Annotated[
-        Literal["fault", "common", "long_tail", "hard"] | None,
-        typer.Option("--stratum", help="Only those sampled for this reason."),
-    ] = None,
-    service: options.Service = None,
-    agent: options.Agent = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    limit: options.Limit = options.LIMIT,
-    output: options.Format = "text",
-    api: options.Api = options.API,
-) -> None:
-    """List the runs that were sampled or reviewed, newest first."""
-    from trailhound.client import Client
-
-    asked = {"state": state, "stratum": stratum, "service": service, "agent": agent, "since": since, "until": until}
-    found = list(Client(api).items("reviews", limit, asked))
-    if output == "json":
-        options.print_json({"items": found})
-        return
-    from trailhound.show.reviews import show_reviews
-    from trailhound.show.screen import screen
-
-    show_reviews(screen(), found)
+    filters = {"state": State, "stratum": Stratum, **WHO, **WHEN}
+    help = "List the runs that were sampled or reviewed, newest first."
+    commands: dict[str, Command] = {
+        "list": listing("reviews", help, filters, "reviews.show_reviews"),
+        "show": show_one,
+        "take": take,
+        "judge": judge,
+        "stats": stats,
+    }
+    group(app, "review", "Runs for people to review, and what they said.", commands)
 
 
 def show_one(trajectory_id: Id, output: options.Format = "text", api: options.Api = options.API) -> None:
@@ -64,12 +46,12 @@ def show_one(trajectory_id: Id, output: options.Format = "text", api: options.Ap
 
     path = f"/api/v1/reviews/{quote(trajectory_id, safe='')}"
     found = Client(api).get(path, what=f"sampled or reviewed run {trajectory_id}", has=("trajectory_id", "judgements"))
-    _print(found, output)
+    answer(found, output, SHOW)
 
 
 def take(trajectory_id: Id, by: By = None, output: options.Format = "text", api: options.Api = options.API) -> None:
     """Take a run for `review.hold`, so that nobody else reads it at the same time."""
-    _print(_send(api, trajectory_id, "take", {"by": by or _user()}), output)
+    answer(_send(api, trajectory_id, "take", {"by": by or _user()}), output, SHOW)
 
 
 def judge(
@@ -102,7 +84,7 @@ def judge(
         "ending_reasonable": ending,
     }
     told = {"by": by or _user(), "verdict": verdict, "items": items, "cause": cause, "reason": reason}
-    _print(_send(api, trajectory_id, "judge", told), output)
+    answer(_send(api, trajectory_id, "judge", told), output, SHOW)
 
 
 def stats(output: options.Format = "text", api: options.Api = options.API) -> None:
@@ -110,13 +92,7 @@ def stats(output: options.Format = "text", api: options.Api = options.API) -> No
     from trailhound.client import Client
 
     found = Client(api).get("/api/v1/reviews/stats", has=("weighted_completion", "second_readers"))
-    if output == "json":
-        options.print_json(found)
-        return
-    from trailhound.show.reviews import show_stats
-    from trailhound.show.screen import screen
-
-    show_stats(screen(), found)
+    answer(found, output, "reviews.show_stats")
 
 
 def _send(api: str, trajectory_id: str, what: str, told: dict[str, Any]) -> dict[str, Any]:
@@ -134,13 +110,3 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         raise typer.BadParameter("say who you are", param_hint="--by") from None
-
-
-def _print(review: dict[str, Any], output: str) -> None:
-    if output == "json":
-        options.print_json(review)
-        return
-    from trailhound.show.reviews import show_review
-    from trailhound.show.screen import screen
-
-    show_review(screen(), review)

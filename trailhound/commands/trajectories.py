@@ -7,51 +7,19 @@ from typing import Annotated, Literal
 import typer
 
 from trailhound import options
+from trailhound.asking import WHEN, WHO, answer, group, listing
 
-Status = Literal["open", "waiting", "completed", "failed", "unfinished"]
+Status = Annotated[
+    Literal["open", "waiting", "completed", "failed", "unfinished"] | None,
+    typer.Option("--status", help="Only runs with this status."),
+]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Runs of agents that a running daemon has seen: list them, show one.", no_args_is_help=True
-    )
-    group.command("list")(list_runs)
-    group.command("show")(show_run)
-    app.add_typer(group, name="trajectories")
-
-
-def list_runs(
-    status: Annotated[Status | None, typer.Option("--status", help="Only runs with this status.")] = None,
-    service: options.Service = None,
-    agent: options.Agent = None,
-    session: options.Session = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    limit: options.Limit = options.LIMIT,
-    output: options.Format = "text",
-    api: options.Api = options.API,
-) -> None:
-    """List runs, newest first, with what went wrong under each."""
-    from trailhound.client import Client
-
-    filters = {
-        "status": status,
-        "service": service,
-        "agent": agent,
-        "session_id": session,
-        "since": since,
-        "until": until,
-    }
-    client = Client(api)
-    runs = list(client.items("trajectories", limit, filters))
-    options.note_partial(client.partial)
-    if output == "json":
-        options.print_json({"items": runs})
-        return
-    from trailhound.show.runs import show_runs
-    from trailhound.show.screen import screen
-
-    show_runs(screen(), runs)
+    help = "List runs, newest first, with what went wrong under each."
+    filters = {"status": Status, **WHO, "session_id": options.Session, **WHEN}
+    commands = {"list": listing("trajectories", help, filters, "runs.show_runs"), "show": show_run}
+    group(app, "trajectories", "Runs of agents that a running daemon has seen: list them, show one.", commands)
 
 
 def show_run(
@@ -63,11 +31,4 @@ def show_run(
     """Show one run: what went wrong, what it cost, and every step with the finding beside it."""
     from trailhound.client import Client
 
-    run = Client(api).trajectory(trajectory_id)
-    if output == "json":
-        options.print_json(run)
-        return
-    from trailhound.show.run import show_run as show
-    from trailhound.show.screen import screen
-
-    show(screen(), run, whole=whole)
+    answer(Client(api).trajectory(trajectory_id), output, "run.show_whole_run" if whole else "run.show_run")

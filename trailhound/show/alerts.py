@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trailhound.show.findings import style
-from trailhound.show.screen import Column, fitting, header, line, widths
+from trailhound.show.screen import Column, table
 from trailhound.show.text import count, moment, plain
 
 COLUMNS = (
@@ -34,15 +34,9 @@ SILENCES = (
 
 def show_alerts(console: Console, alerts: Sequence[dict[str, Any]]) -> None:
     """A table, newest first as given."""
-    _table(console, COLUMNS, [_row(alert) for alert in alerts])
+    table(console, COLUMNS, [_row(alert) for alert in alerts])
     standing = sum(alert["state"] != "resolved" for alert in alerts)
     console.print(Text(f"{count(len(alerts), 'alert')}, {standing} standing", style="dim"))
-
-
-def _table(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> None:
-    wide, shown = widths(columns, rows), fitting(columns, console.width)
-    for row in ([header(columns)] if rows else []) + [list(row) for row in rows]:
-        console.print(line(row, columns, wide, shown), no_wrap=True, overflow="ellipsis")
 
 
 def _row(alert: dict[str, Any]) -> list[Text]:
@@ -71,7 +65,7 @@ def show_alert_alone(console: Console, alert: dict[str, Any]) -> None:
 
 def show_silences(console: Console, found: Sequence[dict[str, Any]]) -> None:
     """A table of silences."""
-    _table(console, SILENCES, [_silence(silence) for silence in found])
+    table(console, SILENCES, [_silence(silence) for silence in found])
     console.print(Text(count(len(found), "silence"), style="dim"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from trailhound.show.screen import Column, fitting, header, line, widths
+from trailhound.show.screen import Column, table
 from trailhound.show.text import count, moment, plain
 
 COLUMNS = (
@@ -27,10 +27,7 @@ COLUMNS = (
 
 def show_baselines(console: Console, baselines: Sequence[dict[str, Any]]) -> None:
     """A table of medians, in the order given."""
-    rows = [_row(baseline) for baseline in baselines]
-    wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
-    for row in ([header(COLUMNS)] if rows else []) + rows:
-        console.print(line(row, COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
+    table(console, COLUMNS, [_row(baseline) for baseline in baselines])
     console.print(Text(count(len(baselines), "baseline"), style="dim"))
 
 

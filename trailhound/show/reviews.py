@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from trailhound.show.screen import Column, fitting, header, line, widths
+from trailhound.show.screen import Column, table
 from trailhound.show.text import count, moment, plain
 
 COLUMNS = (
@@ -25,10 +25,7 @@ COLUMNS = (
 
 def show_reviews(console: Console, reviews: Sequence[dict[str, Any]]) -> None:
     """A table, newest first as given."""
-    rows = [_row(review) for review in reviews]
-    wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
-    for row in ([header(COLUMNS)] if rows else []) + rows:
-        console.print(line(row, COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
+    table(console, COLUMNS, [_row(review) for review in reviews])
     console.print(Text(count(len(reviews), "run"), style="dim"))
 
 

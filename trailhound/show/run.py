@@ -45,6 +45,11 @@ def show_run(console: Console, run: dict[str, Any], *, whole: bool = False) -> N
     _show_steps(console, steps, marks(findings, steps), whole=whole)
 
 
+def show_whole_run(console: Console, run: dict[str, Any]) -> None:
+    """As `show_run`, with every step of a long run."""
+    show_run(console, run, whole=True)
+
+
 def _headline(run: dict[str, Any]) -> Text:
     """`✗ failed  support_agent: TimeoutError: the gateway did not answer`."""
     found = status(run).append(f"  {plain(run['agent'] or run['service'], 80)}", style="bold")

@@ -112,3 +112,10 @@ def cut(cell: Text, width: int) -> Text:
 
 def header(columns: Sequence[Column]) -> list[Text]:
     return [Text(column.title, style="dim") for column in columns]
+
+
+def table(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> None:
+    """The rows below the titles of the columns, as far as the window has room; nothing without rows."""
+    wide, shown = widths(columns, rows), fitting(columns, console.width)
+    for row in ([header(columns)] if rows else []) + [list(row) for row in rows]:
+        console.print(line(row, columns, wide, shown), no_wrap=True, overflow="ellipsis")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from trailhound.show.findings import by_weight, show_finding
 from trailhound.show.runs import show_runs, tokens
-from trailhound.show.screen import Column, fitting, header, line, widths
+from trailhound.show.screen import Column, table
 from trailhound.show.text import amount, count, dollars, duration, moment, plain
 
 COLUMNS = (
@@ -26,12 +26,7 @@ COLUMNS = (
 
 def show_sessions(console: Console, sessions: Sequence[dict[str, Any]]) -> None:
     """A table, newest first as given."""
-    rows = [_row(session) for session in sessions]
-    wide, shown = widths(COLUMNS, rows), fitting(COLUMNS, console.width)
-    if sessions:
-        console.print(line(header(COLUMNS), COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        console.print(line(row, COLUMNS, wide, shown), no_wrap=True, overflow="ellipsis")
+    table(console, COLUMNS, [_row(session) for session in sessions])
     console.print(Text(count(len(sessions), "session"), style="dim"))
 
 
@@ -48,13 +43,12 @@ def _row(session: dict[str, Any]) -> list[Text]:
     ]
 
 
-def show_session(
-    console: Console, session_id: str, runs: Sequence[dict[str, Any]], findings: Sequence[dict[str, Any]]
-) -> None:
+def show_session(console: Console, session: dict[str, Any]) -> None:
     """The session's own findings, then its runs in the order in which they began."""
+    session_id, runs = session["session_id"], session["trajectories"]
     took = sum(run["duration_s"] or 0.0 for run in runs)
     console.print(Text(f"session {plain(session_id)}", style="bold").append(f"  {duration(took)} of work", style="dim"))
-    for finding in by_weight(findings):
+    for finding in by_weight(session["findings"]):
         show_finding(console, finding)
     console.print()
     show_runs(console, runs)
