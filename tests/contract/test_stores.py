@@ -297,6 +297,19 @@ def test_a_run_at_the_last_time_there_is_does_not_end_the_pages_early(store: Sto
     assert [found.trajectory_id for found in store.list_trajectories(Listing(until_ns=MAX_NS))] == ["t001"]
 
 
+def test_old_versions_of_many_runs_hide_no_page(store: Store) -> None:
+    """Runs that had a filtered state and a later start once, and a few that have the state still, below them all."""
+    for version in range(5):
+        store.put_trajectories([run(n, started_ns=NOW + 10_000 + n) for n in range(100, 150)], NOW + version)
+    store.put_trajectories([run(n, status="failed", started_ns=NOW + n) for n in range(100, 150)], NOW + 5)
+    store.put_trajectories([run(n, started_ns=NOW + n) for n in range(1, 8)], NOW)
+    standing = {"status": run(1).status}
+    assert [r.started_ns - NOW for r in store.list_trajectories(Listing(standing, limit=3))] == [7, 6, 5]
+    assert [r.started_ns - NOW for r in store.list_trajectories(Listing(standing, limit=50))] == [7, 6, 5, 4, 3, 2, 1]
+    assert [r.started_ns - NOW for r in store.list_trajectories(Listing(limit=2))] == [149, 148]
+    assert store.list_trajectories(Listing(standing, limit=0)) == []
+
+
 def test_runs_are_filtered(store: Store) -> None:
     store.put_trajectories([FULL, run(2), run(3, agent="clerk")], NOW)
     for name in ("service_version", "environment", "agent", "session_id", "user_id", "status", "task"):
