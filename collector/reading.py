@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -57,15 +57,21 @@ class Reading:
     # ------------------------------------------------------------ lists
 
     def trajectories(self, query: ListQuery) -> Page:
-        with self._turn:
-            held = {RUNS.key(run): run for run in self._unsaved.runs()}
-            held |= {key: live.run for key, live in self._watch.runs.items() if live.has_steps}
-            shown = (run for run in held.values() if run.trace_ids)
-            newer, chosen = set(held), [frozen(run) for run in _page(RUNS, shown, query)]
-        runs, partial = self._merged(RUNS, newer, chosen, query, lambda s, listing: s.list_trajectories(listing))
+        held = {RUNS.key(run): run for run in self._unsaved.runs()}
+        held |= {key: live.run for key, live in self._watch.runs.copy().items() if live.has_steps}
+        chosen = self._chosen(held.values(), query)
+        runs, partial = self._merged(RUNS, set(held), chosen, query, lambda s, listing: s.list_trajectories(listing))
         findings = self._findings_of(runs)
         items = [trajectory_document(Trajectory(run, [], findings.get(RUNS.key(run), [])), steps=False) for run in runs]
         return Page(items, _next(RUNS, runs, query), partial)
+
+    def _chosen(self, held: Collection[Run], query: ListQuery) -> list[Run]:
+        """A page of runs in memory. The pump works meanwhile: with many runs it takes longer than a finding may wait."""
+        while True:
+            shown = _page(RUNS, (run for run in held if run.trace_ids), query)
+            with self._turn:
+                if all(run.trace_ids for run in shown):  # else one has become part of another run since
+                    return [frozen(run) for run in shown]
 
     def findings(self, query: ListQuery) -> Page:
         held = self._unsaved.findings()
@@ -90,7 +96,9 @@ class Reading:
         ask: Callable[[Store, Listing], Sequence[T]],
     ) -> tuple[list[T], str | None]:
         """One page of `chosen`, from memory, and the store, but for items that are `newer`; why it may be incomplete."""
-        stored, partial = self._stored(kind, newer, query, ask)
+        full = len(chosen) >= query.limit > 0
+        above = replace(query, since_ns=max(query.since_ns, kind.time_ns(chosen[-1]))) if full else query
+        stored, partial = self._stored(kind, newer, above, ask)
         return _page(kind, [*chosen, *stored], query), partial
 
     def _stored(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError, DataError, OperationalError
 
-from trailhound.collector.store import Inserted, SpanRow, open_store
+from trailhound.collector.store import Inserted, Listing, SpanRow, open_store, paging
 from trailhound.collector.store.clickhouse import ClickHouseStore
 from trailhound.collector.store.connection import Connection
 from trailhound.collector.store.faults import classify
@@ -20,7 +20,7 @@ from trailhound.collector.store.segments import SegmentWriter
 from trailhound.config import Retention
 from trailhound.errors import Invalid, Retryable
 from trailhound.metrics import Metrics
-from trailhound.model import Failure, Model, SpanEvent, ToolCall, Totals, Usage
+from trailhound.model import Failure, Model, Run, RunStatus, SpanEvent, ToolCall, Totals, Usage
 from trailhound.testing import make_span, store_row
 
 NOW = 1_790_000_100_000_000_000
@@ -379,3 +379,24 @@ def test_a_store_that_cannot_open_lets_go_of_its_directory(
         open_store(chdb_dsn, KEPT, Metrics())
     database.command("TRUNCATE TABLE schema_version")
     open_store(chdb_dsn, KEPT, Metrics()).close()
+
+
+# ---------------------------------------------------------------- pages
+
+
+@pytest.mark.parametrize("most", [0, 4000])
+def test_a_page_is_the_same_by_versions_and_by_the_merged_table(
+    store: ClickHouseStore, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(paging, "MOST", most)
+    for at_ns in range(3):
+        store.put_trajectories([_run(number, at_ns) for number in range(200)], NOW + at_ns)
+    page = store.list_trajectories(Listing({"status": "open"}, limit=4))
+    assert [run.trajectory_id for run in page] == [_run(n, 0).trajectory_id for n in (198, 195, 192, 189)]
+    last = (page[-1].started_ns, page[-1].trajectory_id)
+    assert store.list_trajectories(Listing({"status": "open"}, after=last, limit=1))[0].started_ns == last[0] - 3
+
+
+def _run(number: int, at_ns: int) -> Run:
+    status: RunStatus = "open" if at_ns < 2 or number % 3 == 0 else "completed"
+    return Run(f"{number:032x}", "default", "shop", [f"{number:032x}"], status=status, started_ns=NOW + number)
