@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import re2  # type: ignore[import-untyped]
 
 from trailhound.evaluators.actions import ACTIONS, Action
-from trailhound.evaluators.patterns import SHIPPED_MEMORY, re2_options
+from trailhound.evaluators.patterns import SHIPPED_MEMORY
+from trailhound.expressions import re2_options
 
 MAX_ANSWER = 16_384
 """Characters of an answer that are read."""

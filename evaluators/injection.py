@@ -13,8 +13,9 @@ from pydantic import Field
 
 from trailhound.canonical import canonical_json
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ref
-from trailhound.evaluators.patterns import SHIPPED_MEMORY, Pattern, re2_options
+from trailhound.evaluators.patterns import SHIPPED_MEMORY, Pattern
 from trailhound.evaluators.tools import Tools
+from trailhound.expressions import re2_options
 from trailhound.model import Step
 
 MAX_LOOKED = 65_536

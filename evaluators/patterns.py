@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
 from trailhound.errors import Invalid
+from trailhound.expressions import re2_options
 
 MAX_PATTERN = 1024
 MAX_INPUT = 256 * 2**10
@@ -37,10 +37,3 @@ class Pattern:
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each place where it matches in the first 256 Ki characters of `text`."""
         return (match.span() for match in self._compiled.finditer(text[:MAX_INPUT]))
-
-
-def re2_options(max_mem: int, *, case_sensitive: bool = True) -> Any:
-    """Options of RE2: it uses at most `max_mem` bytes for a pattern, and writes no errors of its own to the log."""
-    options = re2.Options()
-    options.max_mem, options.case_sensitive, options.log_errors = max_mem, case_sensitive, False
-    return options

@@ -41,6 +41,23 @@ def test_what_cannot_be_read_is_unknown(cut: Any) -> None:
     assert tool_names(cut) is None
 
 
+@pytest.mark.parametrize(
+    ("today", "tomorrow"),
+    [
+        ("It is Monday, 30 Nov 2026, 14:05:09 UTC.", "It is Tuesday, 1 Dec 2026, 09:15:00 UTC."),
+        ("Heute: 30.11.2026", "Heute: 1.12.2026"),
+        ("today is November 30th, 2026 at 9:05 am", "today is December 1st, 2026 at 10:30 pm"),
+        ("今天是2026年11月30日星期一。", "今天是2026年12月1日星期二。"),
+        ("session 0b9f4a52-1c1e-4d8e-9a55-0123456789ab", "session 7b9f4a52-1c1e-4d8e-9a55-0123456789ff"),
+        ("now=1764511200", "now=1764597600123"),
+        ("2026-11-30T14:05:09.123Z", "2026-12-01T00:00:00Z"),
+    ],
+)
+def test_dates_times_and_ids_do_not_count(today: str, tomorrow: str) -> None:
+    assert prompt_hash(today) == prompt_hash(tomorrow) != prompt_hash("It is late.")
+    assert prompt_hash(f"Refund 49.90 at most. {today}") != prompt_hash(f"Refund 59.90 at most. {today}")
+
+
 def test_the_order_of_tools_and_the_day_do_not_count() -> None:
     assert tools_hash(FORMS[0]) == tools_hash(FORMS[0][::-1]) != tools_hash(FORMS[0][:1])
     assert prompt_hash("Be kind. Today is 2026-11-30.") == prompt_hash("Be kind.  Today is 2026-12-01.")
