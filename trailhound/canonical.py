@@ -41,18 +41,17 @@ def _parsed(text: str) -> Any:
 
 def too_deep(value: Any) -> bool:
     """Whether `value`, data out of JSON, nests deeper than MAX_DEPTH."""
-    level = [value]
+    level = [value] if value.__class__ is dict or value.__class__ is list else []
     for _ in range(MAX_DEPTH):
-        inner: list[Any] = []
-        for item in level:
-            if item.__class__ is dict:
-                inner += [v for v in item.values() if v.__class__ is dict or v.__class__ is list]
-            elif item.__class__ is list:
-                inner += [v for v in item if v.__class__ is dict or v.__class__ is list]
-        if not inner:
+        if not level:
             return False
-        level = inner
-    return True
+        level = [
+            inner
+            for item in level
+            for inner in (item.values() if item.__class__ is dict else item)
+            if inner.__class__ is dict or inner.__class__ is list
+        ]
+    return bool(level)
 
 
 def canonical_json(value: Any) -> bytes:
