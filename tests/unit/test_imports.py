@@ -19,6 +19,7 @@ CORE = {
     "demands",
     "document",
     "errors",
+    "expressions",
     "failpoint",
     "judgement",
     "logs",
