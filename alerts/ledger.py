@@ -204,8 +204,8 @@ def _row(incident: Incident) -> tuple[str | int | bytes | None, ...]:
 def _incident(doc: bytes) -> Incident:
     raw = orjson.loads(doc)
     alert = raw.pop("alert")
-    told = tuple(raw.pop("told"))
-    return Incident(Alert(**alert | {"examples": tuple(alert["examples"])}), told=told, **raw)
+    raw |= {name: tuple(raw.get(name, ())) for name in ("told", "quotes", "unaware")}
+    return Incident(Alert(**alert | {"examples": tuple(alert["examples"])}), **raw)
 
 
 def _finding(doc: bytes) -> Finding:

@@ -72,6 +72,9 @@ class Incident:
     summed_up: bool = False
     """Whether a summary was told since it was told for the first time, or was last repeated."""
 
+    unaware: tuple[str, ...] = ()
+    """Channels whose budget was used up when it was first told: they hear nothing of its end either."""
+
     @property
     def key(self) -> Key:
         return (self.alert.tenant, self.alert.service, self.alert.agent, self.alert.rule)

@@ -86,6 +86,12 @@ def as_told(incident: Incident) -> Incident:
     return replace(incident, alert=replace(incident.alert, severity=incident.told[-1]))
 
 
+def hushed(incident: Incident, now_ns: int) -> Notice:
+    """An alert that was told before and is silenced since: as ended, or a receiver would go on repeating it."""
+    over = replace(incident.alert, state="resolved", ends_ns=max(now_ns, incident.alert.starts_ns))
+    return of_incident(replace(incident, alert=over), Decision("resolved", "silenced"), now_ns)
+
+
 def standing(incident: Incident, now_ns: int) -> Notice:
     """An alert that was told before, for receivers that forget."""
     over = incident.alert.state == "resolved"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from trailhound.alerts import allowance, notice, telling
 from trailhound.alerts.book import Book, Round
@@ -17,7 +18,7 @@ from trailhound.alerts.silences import Named, Silence, silenced
 from trailhound.alerts.telling import Decision
 from trailhound.clock import Clock
 from trailhound.metrics import Metrics
-from trailhound.model import Finding
+from trailhound.model import Alert, Finding
 
 MAX_WAITING = 100_000
 """Findings that wait in memory for the ledger; more come only while its disk refuses, and a restart brings them again."""
@@ -117,27 +118,35 @@ class Pager:
             self._tell(round_, after, decision, telling.joined(incident))
 
     def _tell(self, round_: Round, after: Incident, decision: Decision, joined: int) -> None:
+        unaware = set(after.unaware)
         for channel in self._channels:
             if self._hears(channel, after):
                 quotes = channel.settings.include_content
                 told = notice.of_incident(after, decision, round_.now_ns, joined=joined, quotes=quotes)
-                self._put_out(round_, channel, told)
+                if decision.ends and channel.name in unaware:
+                    continue
+                if decision.ends or self._within_budget(round_, channel, after.alert):
+                    round_.changes.notices.append((channel.name, told))
+                    unaware.discard(channel.name)
+                elif decision.reason == "new":
+                    unaware.add(channel.name)
+        if unaware != set(after.unaware):
+            round_.put(replace(after, unaware=tuple(sorted(unaware))))
 
     def _hears(self, channel: Channel, incident: Incident) -> bool:
         if channel.stops_runs or not channel.wants(incident.alert, incident.alert.severity):
             return False
         return incident.alert.state != "resolved" or channel.settings.send_resolved
 
-    def _put_out(self, round_: Round, channel: Channel, told: Notice) -> None:
-        if channel.has_budget and told.alert is not None:
-            window, goes_out = allowance.spend(
-                round_.window(channel.name), told.alert, channel.settings.budget, round_.now_ns
-            )
-            round_.changes.windows[channel.name] = window
-            if not goes_out:
-                self._metrics.inc("trailhound_notifications_withheld_total", channel=channel.name)
-                return
-        round_.changes.notices.append((channel.name, told))
+    def _within_budget(self, round_: Round, channel: Channel, alert: Alert) -> bool:
+        """Spend of the channel's hour; False, and counted, when there is nothing left."""
+        if not channel.has_budget:
+            return True
+        window, left = allowance.spend(round_.window(channel.name), alert, channel.settings.budget, round_.now_ns)
+        round_.changes.windows[channel.name] = window
+        if not left:
+            self._metrics.inc("trailhound_notifications_withheld_total", channel=channel.name)
+        return left
 
     def _sum_up(self, round_: Round) -> None:
         """The hours that are over, and one summary of what each held back."""
@@ -166,14 +175,19 @@ class Pager:
     def standing_for(self, channel: Channel) -> list[Notice]:
         """What a receiver that forgets is told again: what ended a short time ago, then all that was told and stands.
 
-        Where a problem came back the receiver takes both for one alert, so the one that stands is the last word.
+        Where a problem came back the receiver takes both for one alert, so the one that stands is the last word. What
+        is silenced is told as ended, since the receiver repeats what stands by itself.
         """
         with self._lock:
             book = self._book()
             ended = sorted(book.ended.values(), key=lambda incident: incident.alert.ends_ns)
             told = [notice.as_told(i) for i in (*ended, *book.standing.values()) if i.told]
             now_ns = self._now_ns
-        return [notice.standing(i, now_ns) for i in told if self._hears(channel, i)]
+        return [self._again(incident, now_ns) for incident in told if self._hears(channel, incident)]
+
+    def _again(self, incident: Incident, now_ns: int) -> Notice:
+        hushed = incident.alert.state != "resolved" and self._muted(incident.alert)
+        return notice.hushed(incident, now_ns) if hushed else notice.standing(incident, now_ns)
 
     # ------------------------------------------------------------ silences
 

@@ -19,9 +19,13 @@ from trailhound.alerts.life import Policy
 from trailhound.alerts.pager import Pager
 from trailhound.alerts.verdicts import VerdictEvents
 from trailhound.canonical import stable_id
+from trailhound.checked import explain
 from trailhound.clock import Clock
-from trailhound.config import Config, explain
+from trailhound.config import Config
 from trailhound.errors import Invalid, Retryable
+from trailhound.evaluators.named import check_globs
+from trailhound.evaluators.plugins import foreign_types
+from trailhound.evaluators.registry import evaluator_types
 from trailhound.evaluators.rule_settings import holds_ns
 from trailhound.metrics import Metrics
 from trailhound.model import Alert, Finding, Run, Step
@@ -57,6 +61,8 @@ class Station:
     def __init__(self, config: Config, metrics: Metrics, rules: Iterable[str], clock: Clock) -> None:
         self._exposition = Exposition(metrics, rules, int(config.runs.grace * 1e9), clock)
         self._clock = clock
+        self._rules = [*evaluator_types(), *foreign_types(config.evaluators.folder)]
+        """Those that are switched off too: what they said before may still stand."""
         metrics.init("trailhound_alert_ledger_errors_total")
         self._ledger = Ledger(
             config.data_dir / "alerts.db", failed=lambda: metrics.inc("trailhound_alert_ledger_errors_total")
@@ -200,6 +206,7 @@ class Station:
         if asked.until is None:
             raise Invalid("silence: `until` is needed; one for good belongs into the configuration", reason="silence")
         silence_id = stable_id("silence", str(self._clock.now_ns()), repr(asked))[:16]
+        check_globs("silence.rules", asked.rules, self._rules, "silence")
         made = silences.make(silence_id, asked, "api", "silence")
         if made.until_ns <= self._clock.now_ns():
             raise Invalid("silence: `until` is in the past", reason="silence")

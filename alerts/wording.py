@@ -87,6 +87,8 @@ def _about(notice: Notice, alert: Alert) -> list[str]:
     lines = [f"{findings} since {rfc3339(alert.starts_ns)[:19]}Z{ended}, tenant {name(alert.tenant)}."]
     if notice.joined:
         lines.append(f"{notice.joined} joined since it was last told.")
+    if notice.reason == "silenced":
+        lines.append("It is silenced, and may still stand.")
     if notice.reason == "escalated":
         lines.append("It got worse.")
     return lines

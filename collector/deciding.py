@@ -11,9 +11,9 @@ import orjson
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from pydantic import Field, ValidationError
 
+from trailhound.checked import explain
 from trailhound.clock import Clock, rfc3339, rfc3339_ns
 from trailhound.collector.dialects.approvals import NAME
-from trailhound.config import explain
 from trailhound.errors import Invalid, Retryable
 from trailhound.section import Section
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from trailhound.config import explain
-from trailhound.errors import Invalid
+from trailhound.checked import validated
 from trailhound.model import Severity
 from trailhound.notation import Duration
 
@@ -50,7 +49,4 @@ def holds_ns(rules: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _hold_ns(rule: str, hold: Any) -> int:
-    try:
-        return int((RuleSettings.model_validate({"for": hold}).hold or 0) * 1e9)
-    except ValidationError as error:
-        raise Invalid(explain(error, RuleSettings, f"rules.{rule}"), reason="config") from None
+    return int((validated(RuleSettings, {"for": hold}, f"rules.{rule}").hold or 0) * 1e9)

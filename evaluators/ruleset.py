@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
+from trailhound.checked import near, validated
 from trailhound.clock import Clock, SystemClock
-from trailhound.config import Config, explain
+from trailhound.config import Config
 from trailhound.errors import Invalid
 from trailhound.evaluators.base import Evaluator, RuleSettings
 from trailhound.evaluators.foreign import Guarded, Malformed, TooSlow
+from trailhound.evaluators.named import check_names
 from trailhound.evaluators.plugins import foreign_types
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
 from trailhound.evaluators.suppress import Suppressions
@@ -61,6 +60,7 @@ class RuleSet:
         for rule in config.rules:
             if rule not in types:
                 raise Invalid(_unknown(rule, list(types)), reason="config")
+        check_names(config, list(types))
         self._clock, self._budget_s = clock or SystemClock(), config.evaluators.step_budget
         self.evaluators = [
             self._guarded(cls, settings) if rule in foreign else cls(settings, self.tools)
@@ -108,13 +108,9 @@ _SCOPES: tuple[Scope, ...] = ("trajectory", "session", "agent", "user", "tenant"
 
 
 def _settings(cls: EvaluatorType, given: dict[str, Any]) -> RuleSettings:
-    try:
-        return cls.SettingsType.model_validate(given)
-    except ValidationError as error:
-        raise Invalid(explain(error, cls.SettingsType, f"rules.{cls.rule}"), reason="config") from None
+    settings: RuleSettings = validated(cls.SettingsType, given, f"rules.{cls.rule}")
+    return settings
 
 
 def _unknown(rule: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(rule, known, 1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
-    return f"`rules.{rule}` is not a rule; {hint}known rules: {', '.join(known)}"
+    return f"`rules.{rule}` is not a rule; {near(rule, known)}known rules: {', '.join(known)}"

@@ -33,7 +33,11 @@ class Channel(Section):
     agents: Globs = Field(["*"], description="only of these agents (globs)")
     tenants: Globs = Field(["*"], description="only of these tenants (globs)")
     send_resolved: bool = Field(True, description="also tell that a problem is over")
-    budget: int = Field(100, ge=1, description="notices in an hour; what is above becomes one summary at its end")
+    budget: int = Field(
+        100,
+        ge=1,
+        description="notices in an hour; what is above becomes one summary at its end. The end of what was told is told besides",
+    )
     include_content: bool = Field(
         False, description="also send what the rule says of the run, which quotes text that a model wrote"
     )

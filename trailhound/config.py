@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
 from trailhound.alert_settings import Alerts
+from trailhound.checked import validated
 from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
 from trailhound.judgement import Evaluators, Suppression, Verdicts
@@ -33,7 +33,6 @@ __all__ = [
     "Store",
     "Tool",
     "Trust",
-    "explain",
     "load",
     "parse_duration",
     "parse_size",
@@ -215,11 +214,7 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
     data = _read(path) if path is not None else {}
     for name, value in environ.items():
         _override(data, name, value)
-    try:
-        return Config.model_validate(data)
-    except ValidationError as error:
-        where = str(path) if path is not None else "environment"
-        raise Invalid(f"{where}: {explain(error)}", reason="config") from None
+    return validated(Config, data, where=str(path) if path is not None else "environment")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -256,25 +251,3 @@ def _override(data: dict[str, Any], name: str, value: str) -> None:
         target[key] = yaml.safe_load(value)
     except yaml.YAMLError:
         target[key] = value
-
-
-def explain(error: ValidationError, model: type[BaseModel] = Config, prefix: str = "") -> str:
-    """One line on the first thing that is wrong: which key (below `prefix`), and which keys `model` knows there."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in (*([prefix] if prefix else []), *first["loc"]))
-    if first["type"] == "extra_forbidden":
-        known = _known_keys(model, first["loc"][:-1])
-        near = difflib.get_close_matches(str(first["loc"][-1]), known, 1)
-        hint = f"did you mean `{near[0]}`? " if near else ""
-        return f"`{where}` is not a setting; {hint}known here: {', '.join(known)}"
-    return f"`{where}`: {first['msg'].removeprefix('Value error, ')}"
-
-
-def _known_keys(model: Any, loc: tuple[int | str, ...]) -> list[str]:
-    for part in loc:
-        if isinstance(part, int):
-            continue
-        annotation = model.model_fields[part].annotation
-        arguments = getattr(annotation, "__args__", ())
-        model = next((a for a in (annotation, *arguments) if isinstance(a, type) and issubclass(a, BaseModel)), model)
-    return sorted(field.alias or name for name, field in model.model_fields.items())

@@ -7,14 +7,12 @@ import importlib
 import pkgutil
 from collections.abc import Iterable
 
-from pydantic import ValidationError
-
 from trailhound.alert_settings import Alerts
 from trailhound.alert_settings import Channel as Settings
 from trailhound.alerts.channels.base import Channel
 from trailhound.alerts.wording import Pages
+from trailhound.checked import near, validated
 from trailhound.clock import Clock
-from trailhound.config import explain
 from trailhound.errors import Invalid
 
 
@@ -46,10 +44,7 @@ def _check_names(channels: Iterable[Settings]) -> None:
 def _make(where: str, wanted: Settings, pages: Pages, clock: Clock) -> Channel:
     types = channel_types()
     if wanted.type not in types:
-        raise Invalid(f"{where}.type: no channel type `{wanted.type[:40]}`; known: {', '.join(types)}", reason="config")
+        hint = f"{near(wanted.type, list(types))}known: {', '.join(types)}"
+        raise Invalid(f"{where}.type: no channel type `{wanted.type[:40]}`; {hint}", reason="config")
     cls = types[wanted.type]
-    try:
-        options = cls.Options.model_validate(wanted.options)
-    except ValidationError as error:
-        raise Invalid(explain(error, cls.Options, where), reason="config") from None
-    return cls(wanted, options, pages, clock, where)
+    return cls(wanted, validated(cls.Options, wanted.options, where), pages, clock, where)

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
+from trailhound.checked import explain
 from trailhound.collector.prices.names import plain, seller_of
 from trailhound.collector.prices.tariff import Rates, Tariff
-from trailhound.config import explain
 from trailhound.errors import Invalid
 from trailhound.section import Section
 

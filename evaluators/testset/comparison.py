@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from trailhound.config import explain
+from trailhound.checked import explain
 from trailhound.errors import Invalid
 from trailhound.evaluators.testset.notation import load
 from trailhound.evaluators.testset.numbers import bootstrap_interval, mean

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import subprocess
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -46,6 +48,24 @@ def test_the_image_has_every_file_that_it_copies_and_runs_as_nobody() -> None:
         assert any(fnmatch(source.rstrip("/"), pattern) for pattern in allowed), source
     assert "USER 10001:10001" in lines
     assert any(line.startswith("HEALTHCHECK") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "port"),
+    [("trailhound serve --data /receive", 4320), ("trailhound monitor", 4320), ("trailhound receive --data /d", 4318)],
+)
+@pytest.mark.parametrize("before", ["", "/opt/trailhound/bin/python /opt/trailhound/bin/", "/sbin/docker-init -- "])
+def test_the_health_check_asks_what_runs(words: str, port: int, before: str) -> None:
+    healthy = runpy.run_path(str(DEPLOY / "docker" / "healthy.py"))
+    command = b"".join(word.encode() + b"\0" for word in (before + words).split())
+    assert healthy["place"](command) == f"http://127.0.0.1:{port}/healthz"
+
+
+def test_the_collector_of_compose_is_the_one_of_the_tests() -> None:
+    services = yaml.safe_load((DEPLOY / "docker" / "compose.yaml").read_text())["services"]
+    modules = (ROOT / "tests" / "deploy" / "collector" / "go.mod").read_text()
+    [tested] = re.findall(r"go\.opentelemetry\.io/collector/service v(\S+)", modules)
+    assert services["collector"]["image"].rpartition(":")[2] == tested
 
 
 def test_the_configuration_of_the_container_is_one() -> None:

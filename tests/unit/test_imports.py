@@ -14,6 +14,7 @@ CORE = {
     "alert_settings",
     "approving",
     "canonical",
+    "checked",
     "clock",
     "config",
     "demands",

@@ -174,7 +174,32 @@ def test_above_its_budget_a_channel_gets_one_summary(desk: Desk) -> None:
     summaries = [n for n in few.told if n.transition == "summary"]
     assert held == {}
     assert len(summaries) == 1
-    assert sum(summaries[0].held.values()) == 97 + 100  # their beginnings, and their ends after the quiet time
+    assert sum(summaries[0].held.values()) == 97
+
+
+def test_a_channel_hears_of_the_end_of_what_it_was_told_of_and_of_nothing_else(desk: Desk) -> None:
+    desk.channels.clear()
+    few = desk.add("few", budget=2)
+    for number in range(5):
+        desk.find(finding(f"f{number}", agent=f"agent{number}"))
+        desk.open()
+    desk.tick(HOUR / 2)
+    assert desk.told() == ["firing"] * 2 + ["resolved"] * 2
+    assert {n.alert.agent for n in few.told if n.alert} == {"agent0", "agent1"}
+
+
+def test_what_was_held_back_first_and_repeated_later_has_an_end(desk: Desk) -> None:
+    desk.channels.clear()
+    few = desk.add("few", budget=1)
+    desk.policy = Policy(repeat_ns=2 * HOUR * 10**9, resolve_after_ns=3 * HOUR * 10**9)
+    desk.open()
+    desk.find(finding("f1"), finding("f2", agent="other"))
+    desk.find(finding("f1", state="resolved"))
+    desk.tick(HOUR)
+    desk.tick(HOUR)
+    desk.find(finding("f2", agent="other", state="resolved"))
+    told = [(n.transition, n.alert.agent) for n in few.told if n.alert]
+    assert told == [("firing", "desk"), ("resolved", "desk"), ("repeat", "other"), ("resolved", "other")]
 
 
 def test_the_hour_of_a_budget_survives_a_restart(desk: Desk) -> None:
@@ -314,6 +339,21 @@ def test_what_got_worse_under_a_silence_is_not_told_by_telling_again(desk: Desk)
     desk.pager.unsilence("s1")
     desk.tick(60)
     assert [n.alert.severity for n in desk.channels[0].told if n.alert][-2:] == ["critical", "critical"]
+
+
+def test_what_is_silenced_after_it_was_told_ends_for_a_receiver_that_repeats_by_itself(desk: Desk) -> None:
+    desk.channels[0].resend_s = 60
+    desk.find(finding("f1"), finding("f2", agent="other"))
+    desk.tick(60)
+    desk.channels[0].told.clear()
+    desk.pager.silence(Silence("s1", Match(agents=("desk",)), 0, FOREVER_NS, "", "api"))
+    desk.tick(60)
+    again = {n.alert.agent: (n.transition, bool(n.alert.ends_ns)) for n in desk.channels[0].told if n.alert}
+    assert again == {"desk": ("resolved", True), "other": ("firing", False)}
+    desk.channels[0].told.clear()
+    desk.pager.unsilence("s1")
+    desk.tick(60)
+    assert desk.told() == ["firing", "firing"]
 
 
 def test_groups_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
