@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from trailhound.collector.assemble.decisions import Call, CallKey, Judge, Known, unique
-from trailhound.collector.assemble.shelves import Carrier, Filed, Key, Shelf, Shelves, keys_of_call
+from trailhound.collector.assemble.shelves import Carrier, Filed, Key, Place, Shelf, Shelves, keys_of_call
 from trailhound.config import Approvals as Settings
-from trailhound.model import Approval, ApprovalVerdict
+from trailhound.evaluators.tools import bare_name
+from trailhound.model import Approval, ApprovalVerdict, ToolCall
 
 SLACK_NS = 86_400_000_000_000
 """Things are remembered a day longer than decisions are good for: spans may come late."""
@@ -64,6 +65,11 @@ class ApprovalIndex:
 
     def filed(self, key: Carrier | CallKey) -> Filed | None:
         return self._shelves.filed.get(key)
+
+    def alike(self, place: Place, call: ToolCall) -> list[CallKey]:
+        """The calls filed in a place that have the id of `call`, or its tool and arguments."""
+        keys = ("id", call.call_id or ""), ("arguments", bare_name(call.name), call.arguments_hash or "")
+        return [found for key in keys for found in self._shelves.calls(place, key)]
 
     def verdict(self, key: CallKey, *, shown: bool, cut: bool = False) -> ApprovalVerdict:
         """The verdict on a filed call, by what is known now; `shown` and `cut` as in `Judge.verdict`."""

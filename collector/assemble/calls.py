@@ -9,6 +9,7 @@ from trailhound.collector.assemble.facts import ToolFacts
 from trailhound.collector.assemble.failed import FailedAgents
 from trailhound.collector.assemble.known import Known, asked_at, is_transfer, made_of
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.news import Notes
 from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.packing import Own
 from trailhound.collector.assemble.unread import UnreadAnswers
@@ -21,7 +22,8 @@ class Host(Protocol):
 
     def enter(self, steps: list[Step]) -> None: ...
     def leave(self, step: Step) -> None: ...
-    def show(self, step: Step) -> None: ...
+    @property
+    def notes(self) -> Notes: ...
 
 
 class Calls:
@@ -107,7 +109,7 @@ class Calls:
             elif step.container and self._failed.add(step):
                 self._new.extend(call_id for call_id in self.synthetic if self._known[call_id].given is None)
             if kind == "llm" and (step.tool_requests or step.tool_responses):
-                self._add_messages(step)
+                self._add_messages(step, host)
             if step.truncated and kind != "tool":
                 self._note_cut(step)
             if step.approvals:
@@ -201,6 +203,7 @@ class Calls:
         parent = lineage.steps.get(child.parent_span_id)
         if parent is not None and parent.kind == "tool" and parent.tool is not None:
             self._facts.add_children(parent, [child])
+            host.notes.hint(parent)
             if parent.tool.call_id is None:
                 self._derive(parent, None, host, last=True)
             else:
@@ -236,13 +239,15 @@ class Calls:
             host.enter([span])
         if self._facts.told:
             for child in self._facts.take_told():
-                host.show(child)
+                host.notes.show(child)
 
     # ------------------------------------------------------------ messages of models
 
-    def _add_messages(self, step: Step) -> None:
+    def _add_messages(self, step: Step, host: Host) -> None:
         """Note what a model call asked for and was given."""
         known_calls = self._known
+        if step.tool_requests:
+            host.notes.hint(step)
         for call in step.tool_requests:
             if (call_id := call.call_id) is not None:
                 known = known_calls.get(call_id) or self._of_id(call_id)

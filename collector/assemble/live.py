@@ -52,7 +52,7 @@ class LiveRun(Packable):
         self._begin()
 
     def _begin(self) -> None:
-        self._notes = Notes()
+        self.notes = Notes()
         self._heard = Hearsay()
         self._clear()
 
@@ -70,7 +70,7 @@ class LiveRun(Packable):
 
     def may_be_packed(self) -> bool:
         """Not with news that nobody took, nor with what log records said or the index of approvals holds on to."""
-        if self._notes or self._heard:
+        if self.notes or self._heard:
             return False
         return not any(s.approval or s.approvals or s.status in ("pending", "denied") for s in self._every())
 
@@ -153,7 +153,7 @@ class LiveRun(Packable):
         """Take what a log record says about a tool call, by its id; False when no span here has that call."""
         self._heard.add(said)
         if said.approvals:
-            self.show(said)
+            self.notes.show(said)
         return self._calls.hear(said, self) or bool(said.approvals)
 
     @property
@@ -163,9 +163,6 @@ class LiveRun(Packable):
     def has_agent(self, step: Step) -> bool:
         """Whether the span of the agent around a step has come."""
         return self._trees.has_agent(step)
-
-    def show(self, step: Step) -> None:
-        self._notes.show(step)
 
     def approve(self, step: Step, verdict: ApprovalVerdict | None) -> bool:
         """Set what the approvals index says of a call (None: it asks for none), and let the rules look at it again; False when they knew."""
@@ -188,7 +185,7 @@ class LiveRun(Packable):
             for each in (step, *self._calls.of(step)):
                 each.agent = step.agent
                 if is_judged(each):
-                    self._notes.here([each])  # the session's rules follow each agent by its name
+                    self.notes.here([each])  # the session's rules follow each agent by its name
                     if self._rules.follows_agents:
                         self._judge.put(each)
 
@@ -199,7 +196,7 @@ class LiveRun(Packable):
         self.enter(steps)
         for step in steps:
             if step.approvals:
-                self.show(step)
+                self.notes.show(step)
             if (not step.parent_span_id or step.remote_parent) and not (step.transport and self._agents.shared):
                 self._header.add_root(step)
         self._header.add(steps, self._agents.nameless)
@@ -213,9 +210,9 @@ class LiveRun(Packable):
         self._pauses.add(steps, self._every)
         judged = judged_of(steps)
         self._judge.put_all(judged)
-        self._notes.here(judged)
+        self.notes.here(judged)
         if len(judged) < len(steps):
-            self._notes.no_calls(s for s in steps if not is_judged(s))
+            self.notes.no_calls(s for s in steps if not is_judged(s))
 
     def leave(self, step: Step, counted: bool | None = None) -> None:
         """Take a step out again, as it was counted before."""
@@ -224,7 +221,7 @@ class LiveRun(Packable):
         self._pauses.remove(step)
         if is_judged(step):
             self._judge.drop(step)
-            self._notes.gone(step)
+            self.notes.gone(step)
         step.counted = now
         step.approval = step.approval if now else None
 
@@ -251,7 +248,7 @@ class LiveRun(Packable):
         return self.spans > 0
 
     def take_news(self) -> News:
-        return self._notes.take()
+        return self.notes.take()
 
     def judged(self) -> list[Step]:
         """The steps that rules see."""

@@ -10,25 +10,30 @@ from trailhound.model import Step
 
 @dataclass(slots=True)
 class News:
-    """Calls of a run that are new or changed, calls that are gone, and steps that show a decision."""
+    """What is new, changed or gone in a run."""
 
     calls: list[Step] = field(default_factory=list)
     gone: list[Step] = field(default_factory=list)
     evidence: list[Step] = field(default_factory=list)
+    """Steps that show a decision."""
+    hints: list[Step] = field(default_factory=list)
+    """Steps from which one can tell whether a decision would have been seen: models that asked for calls, and calls of
+    which a span below them came to tell."""
 
 
 class Notes:
     """Takes notes until they are asked for; of several about one call the last counts."""
 
-    __slots__ = ("_come", "_evidence", "_gone")
+    __slots__ = ("_come", "_evidence", "_gone", "_hints")
 
     def __init__(self) -> None:
         self._come: dict[int, Step] = {}
         self._gone: dict[int, Step] = {}
         self._evidence: list[Step] = []
+        self._hints: list[Step] = []
 
     def __bool__(self) -> bool:
-        return bool(self._come or self._gone or self._evidence)
+        return bool(self._come or self._gone or self._evidence or self._hints)
 
     def here(self, calls: Sequence[Step]) -> None:
         self._come.update(zip(map(id, calls), calls, strict=True))
@@ -50,8 +55,12 @@ class Notes:
         """The step shows a decision."""
         self._evidence.append(step)
 
+    def hint(self, step: Step) -> None:
+        """See `News.hints`."""
+        self._hints.append(step)
+
     def take(self) -> News:
         """What was noted since the last call."""
-        news = News(list(self._come.values()), list(self._gone.values()), self._evidence)
-        self._come, self._gone, self._evidence = {}, {}, []
+        news = News(list(self._come.values()), list(self._gone.values()), self._evidence, self._hints)
+        self._come, self._gone, self._evidence, self._hints = {}, {}, [], []
         return news

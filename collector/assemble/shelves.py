@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from trailhound.collector.assemble.decisions import ANSWERS, Call, CallKey
@@ -97,6 +97,11 @@ class Shelves:
 
     def always(self, filed: Filed) -> Iterator[Shelf]:
         return (self._shelves[place] for place in (filed.always,) if place in self._shelves)
+
+    def calls(self, place: Place, key: Key) -> Iterable[CallKey]:
+        """The calls that are filed in a place under a key."""
+        shelf = self._shelves.get(place)
+        return () if shelf is None else shelf.calls.get(key, ())
 
     def put(self, filed: Filed, trusted: tuple[Approval, ...] = ()) -> None:
         """File it; `trusted` are those of its decisions whose sender is trusted."""

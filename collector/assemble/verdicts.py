@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, field, replace
 from typing import Protocol
 
@@ -47,8 +47,9 @@ class _File:
     place: Place
     calls: dict[CallKey, Step] = field(default_factory=dict)
     carriers: dict[Carrier, Step] = field(default_factory=dict)
-    unshown: dict[CallKey, None] = field(default_factory=dict)
-    """Calls whose framework tells of a pause only after the call: by the agent's span, which has not come yet."""
+    unshown: dict[tuple[str, str], dict[CallKey, None]] = field(default_factory=dict)
+    """Calls whose framework tells of a pause only after the call, by the agent's span, which has not come yet: by trace
+    and parent, as one agent is above all of them."""
     cut: bool = False
     """Content of the run was cut by its sender, when the calls were last asked about."""
 
@@ -91,7 +92,7 @@ class Verdicts:
                 return
             file = self._files[key] = _File(place)
         touched = [k for step in news.gone for k in self._gone(key, file, step)]
-        touched += file.unshown if bool(run.calls.cut) == file.cut else file.calls
+        touched += file.calls if bool(run.calls.cut) != file.cut else self._newly_shown(run, file, news)
         file.cut = bool(run.calls.cut)
         moved: list[Step] = []
         if file.place != place:
@@ -114,12 +115,9 @@ class Verdicts:
             f"trace:{said.trace_id}" if said.trace_id else "",
         )
         places = tuple((said.tenant, name) for name in names if name)
-        named = (
-            said.service,
-            said.session_id or "",
-            said.span_id,
-        )  # the same word of the same moment in two sessions is two
-        key = (said.tenant, "log", stable_id(*named, *map(repr, map(astuple, told))))
+        # the same word of the same moment in two sessions is two
+        word = stable_id(said.service, said.session_id or "", said.span_id, *map(repr, map(astuple, told)))
+        key = (said.tenant, "log", word)
         self._ask(self._learn(Filed(key, places, said.received_ns, told, segment=self.segment)))
 
     def _telling(self, decisions: Iterable[Approval]) -> tuple[Approval, ...]:
@@ -220,10 +218,22 @@ class Verdicts:
         if not told or tool is None or tool.arguments is None or not (step.synthetic or run.calls.asked(tool)):
             return False
         if told == "before" or run.has_agent(step):
-            file.unshown.pop(key, None)
             return True
-        file.unshown[key] = None
+        file.unshown.setdefault((step.trace_id, step.parent_span_id), {})[key] = None
         return False
+
+    def _newly_shown(self, run: LiveRun, file: _File, news: News) -> Iterator[CallKey]:
+        """The calls of which we may see only now that somebody would have been asked."""
+        for step in news.hints:
+            if step.kind == "tool":
+                yield call_key(step)
+            for call in step.tool_requests:
+                if self._tools.of(call.name).high_risk:
+                    yield from self.index.alike(file.place, call)
+        for above, keys in list(file.unshown.items()):
+            first = next((step for step in map(file.calls.get, keys) if step is not None), None)
+            if first is None or run.has_agent(first):
+                yield from file.unshown.pop(above)
 
     def _ask_late(self, key: CallKey, filed: Filed) -> None:
         """The call's run has left memory: it comes back when evidence speaks for the call after all."""
