@@ -112,9 +112,6 @@ class Round:
             if due_ns <= self.now_ns and finding_id not in self.changes.named:
                 yield at_ns, finding
 
-    def waits_for_name(self, finding_id: str) -> bool:
-        return finding_id in self._book.nameless or finding_id in self.changes.nameless
-
     def hold(self, finding: Finding, at_ns: int, due_ns: int) -> None:
         """Keep a finding without an agent; the first time counts for how long."""
         before = self._book.nameless.get(finding.finding_id)

@@ -49,6 +49,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_journal_cut_bytes_total", "counter", "Bytes of torn tails cut at start; none of them was acknowledged"),
     # the daemon itself: monitor process
     Spec("trailhound_journal_corrupt_blocks_total", "counter", "Journal blocks skipped because their checksum did not match"),
+    Spec("trailhound_journal_missing_segments_total", "counter", "Segments of the journal that are gone before they were read"),
     Spec("trailhound_spans_decoded_total", "counter", "Spans read from the journal, duplicates included"),
     Spec("trailhound_spans_stored_total", "counter", "Spans inserted into the store"),
     Spec("trailhound_spans_duplicate_total", "counter", "Spans that were known already (client retries, replays)"),

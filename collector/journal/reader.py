@@ -173,5 +173,7 @@ class JournalReader:
         if following is not None and segment and following not in self._after_gap:
             self._after_gap.add(following)
             self.missing_segments += following - segment - 1
+            if self._metrics is not None:
+                self._metrics.inc("trailhound_journal_missing_segments_total", following - segment - 1)
             log.error("journal segments %d to %d are missing", segment + 1, following - 1)
         return following

@@ -92,6 +92,11 @@ FAULTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 }
 """Alert -> (when it must fire, series of one sample a minute)."""
 
+OTHER_FAULTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    "TrailhoundJournalCorrupt": ("10m", [here("trailhound_journal_missing_segments_total", "0x5 2x20")]),
+}
+"""Further faults of an alert that several things set off."""
+
 PEACE = [
     here("up", "1x200"),
     here("trailhound_lag_seconds", "0.1x200"),
@@ -143,7 +148,8 @@ def case(alert: str, when: str, series: list[tuple[str, str]], expected: list[st
 
 
 def test_every_alert_fires_for_its_fault_and_none_in_peace(tmp_path: Path) -> None:
-    tests = [case(alert, when, series, [alert]) for alert, (when, series) in FAULTS.items()]
+    faults = [*FAULTS.items(), *OTHER_FAULTS.items()]
+    tests = [case(alert, when, series, [alert]) for alert, (when, series) in faults]
     tests += [case("*", when, PEACE, []) for when in ("30m", "90m", "180m")]
     file = tmp_path / "test.yaml"
     document = {"rule_files": [str(path) for path in RULES], "evaluation_interval": "1m", "tests": tests}

@@ -11,6 +11,7 @@ import pytest
 
 from trailhound.collector.journal import BEGIN, JournalReader, Position
 from trailhound.errors import Invalid
+from trailhound.metrics import Metrics
 from trailhound.model import Record
 
 if TYPE_CHECKING:
@@ -87,13 +88,14 @@ def test_a_tail_reader_sees_every_record_once_while_it_is_written_sealed_and_rem
     with ThreadPoolExecutor(4) as pool:
         running = [pool.submit(appender, number) for number in range(4)]
         while len(seen) < 4 * per_thread:
+            all_written = all(future.done() for future in running)
             blocks = reader.read(position, 20_000)
             seen += [b":".join(record.body.split(b":")[:2]) for block in blocks for record in block.records]
             position = blocks[-1].position_after if blocks else position
             for segment in reader.sealed():
                 if segment < position.segment:
                     reader.remove(segment)
-            assert blocks or not all(future.done() for future in running) or len(seen) == 4 * per_thread
+            assert blocks or not all_written, "all was written before this read, and some of it is missing"
         for future in running:
             future.result(WAIT_S)
     assert sorted(seen) == sorted(b"%d:%d" % (number, i) for number in range(4) for i in range(per_thread))
@@ -127,10 +129,12 @@ def test_a_segment_that_is_missing_in_the_middle_is_counted_once(open_writer: Op
     reader = JournalReader(directory)
     for segment in (2, 3):
         reader.remove(segment)
-    fresh = JournalReader(directory)
+    metrics = Metrics()
+    fresh = JournalReader(directory, metrics=metrics)
     for _ in range(3):
         assert bodies(fresh) == [b"0", b"3", b"4"]
     assert fresh.missing_segments == 2
+    assert metrics.registry.get_sample_value("trailhound_journal_missing_segments_total") == 2
 
 
 def test_a_reader_that_polls_finds_what_is_written_after_a_pause(open_writer: OpenWriter, directory: Path) -> None:
