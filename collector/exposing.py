@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.metrics_core import Metric
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
+
+from trailhound.metrics import Metrics
+from trailhound.series import number_text
+
+_FAMILY = re.compile(r"# HELP (\S+) (.*)\n# TYPE \S+ (\S+)\n((?:[^#].*\n)*)")
+"""Name, help, type and lines of a family, as `as_text` writes it."""
 
 
 @dataclass(frozen=True)
@@ -19,37 +21,51 @@ class Exposed:
     content_type: str
 
 
-def expose(registry: CollectorRegistry, others: Iterable[str], accept: str) -> Exposed:
-    """The metrics of this process and those that others wrote as text, for a scraper with this Accept header.
+@dataclass
+class Family:
+    """A metric as text; `lines` end with a line feed each."""
+
+    name: str
+    help: str
+    type: str
+    lines: str
+
+    def text(self, openmetrics: bool) -> str:
+        """OpenMetrics names the family of a counter without the `_total` of its lines."""
+        name = self.name.removesuffix("_total") if openmetrics and self.type == "counter" else self.name
+        return f"# HELP {name} {self.help}\n# TYPE {name} {self.type}\n{self.lines}"
+
+
+def expose(metrics: Metrics, others: Iterable[str], accept: str) -> Exposed:
+    """The metrics of this process and those that others wrote with `as_text`, for a scraper with this Accept header.
 
     OpenMetrics, where it is asked for, carries exemplars; the text format cannot.
     """
-    families = [*registry.collect(), *(family for text in others for family in text_string_to_metric_families(text))]
-    encode, content_type = choose_encoder(accept)
-    merged = CollectorRegistry()
-    merged.register(_Merged(families))
-    return Exposed(encode(merged), content_type)
+    _, content_type = choose_encoder(accept)
+    openmetrics = content_type.startswith("application/openmetrics-text")
+    families = {family.name: family for family in _families(metrics, openmetrics)}
+    for other in (Family(*found) for text in others for found in _FAMILY.findall(text)):
+        ours = families.setdefault(other.name, other)
+        if ours is not other:
+            families[other.name] = _sum(next(f for f in _families(metrics, False) if f.name == other.name), other)
+    body = "".join(family.text(openmetrics) for family in families.values()) + ("# EOF\n" if openmetrics else "")
+    return Exposed(body.encode(), content_type)
 
 
-class _Merged(Collector):
+def as_text(metrics: Metrics) -> str:
+    """The metrics of a process for `expose` in another one: the Prometheus text format."""
+    return "".join(family.text(openmetrics=False) for family in _families(metrics, exemplars=False))
+
+
+def _families(metrics: Metrics, exemplars: bool) -> Iterator[Family]:
+    for spec, series in metrics.families():
+        yield Family(spec.name, spec.help, spec.type, "".join([each.lines(exemplars) for each in series]))
+
+
+def _sum(one: Family, two: Family) -> Family:
     """Series that are in several processes are added up: they are counters, or gauges of parts of one whole."""
-
-    def __init__(self, families: Iterable[Metric]) -> None:
-        self._families: dict[str, list[Metric]] = {}
-        for family in families:
-            self._families.setdefault(family.name, []).append(family)
-
-    def collect(self) -> Iterator[Metric]:
-        for parts in self._families.values():
-            yield parts[0] if len(parts) == 1 else _sum(parts)
-
-
-def _sum(parts: list[Metric]) -> Metric:
-    whole = Metric(parts[0].name, parts[0].documentation, parts[0].type)
-    sums: dict[tuple[str, tuple[tuple[str, str], ...]], Sample] = {}
-    for sample in (sample for part in parts for sample in part.samples):
-        key = (sample.name, tuple(sorted(sample.labels.items())))
-        before = sums.get(key)
-        sums[key] = sample if before is None else sample._replace(value=before.value + sample.value)
-    whole.samples = list(sums.values())
-    return whole
+    sums: dict[str, float] = {}
+    for line in (one.lines + two.lines).splitlines():
+        head, _, value = line.rpartition(" ")
+        sums[head] = sums.get(head, 0.0) + float(value)
+    return Family(one.name, one.help, one.type, "".join(f"{h} {number_text(v)}\n" for h, v in sums.items()))

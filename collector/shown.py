@@ -72,7 +72,7 @@ class Shown:
     def metrics(self, accept: str) -> Exposed:
         with self._scraping:
             self._measure()
-            return expose(self._metrics.registry, self._receivers_text(), accept)
+            return expose(self._metrics, self._receivers_text(), accept)
 
     def _receivers_text(self) -> list[str]:
         try:

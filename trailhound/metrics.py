@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.metrics import MetricWrapperBase
+
+from trailhound.series import Series
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series per counter, and nobody asks when it was made
 
@@ -110,20 +113,23 @@ class Metrics:
         self._max = max_label_values
         self._specs = {spec.name: spec for spec in SPECS}
         self._metrics: dict[str, MetricWrapperBase] = {}
-        self._making = threading.Lock()
-        self._series: dict[str, set[tuple[str, ...]]] = {}
+        self._making = threading.RLock()
+        self._series: dict[str, dict[tuple[str, ...], Series]] = {}
+        """By name and exported label values, in the order in which they were made."""
+        self._known: dict[tuple[str, tuple[tuple[str, str], ...]], Series] = {}
+        """By name and labels as they are given: no more than there are series of their own."""
         self._values: dict[str, dict[str, str]] = {label: {} for label in OPEN_LABELS}
 
     def inc(self, name: str, amount: float = 1, *, trace_id: str | None = None, **labels: str) -> None:
         """`trace_id` becomes the exemplar: an example of what was counted, for scrapers that ask for OpenMetrics."""
-        self._at(name, labels).inc(amount, _exemplar(trace_id))  # type: ignore[attr-defined]
+        self._at(name, labels).inc(amount, trace_id)
 
     def set(self, name: str, value: float, **labels: str) -> None:
-        self._at(name, labels).set(value)  # type: ignore[attr-defined]
+        self._at(name, labels).set(value)
 
     def observe(self, name: str, value: float, *, trace_id: str | None = None, **labels: str) -> None:
         """`trace_id` as for `inc`."""
-        self._at(name, labels).observe(value, _exemplar(trace_id))  # type: ignore[attr-defined]
+        self._at(name, labels).observe(value, trace_id)
 
     def init(self, name: str, **labels: str) -> None:
         """Make the series exist at 0, so that its first increase is seen by `rate()`."""
@@ -133,31 +139,41 @@ class Metrics:
         """These labels as they are exported: outside values made safe, and `__other__` beyond the limit."""
         return {k: self._bounded(k, v) if k in OPEN_LABELS else v for k, v in labels.items()}
 
-    def _at(self, name: str, labels: dict[str, str]) -> MetricWrapperBase:
-        metric = self._metrics.get(name)
-        if metric is None:
-            with self._making:
-                metric = self._metrics.get(name) or self._make(name)
-        if not labels:
-            return metric
-        return metric.labels(**self._counted(name, self.bounded(**labels)))
+    def families(self) -> Iterator[tuple[Spec, list[Series]]]:
+        """Every metric that was named so far, with its series."""
+        for name, series in self._series.copy().items():
+            yield self._specs[name], list(series.values())
 
-    def _counted(self, name: str, labels: dict[str, str]) -> dict[str, str]:
-        """These labels; those of the series that holds the rest when the metric has enough of them."""
-        known, key = self._series.setdefault(name, set()), tuple(labels.values())
-        if key in known:
-            return labels
-        buckets = self._specs[name].buckets
-        if len(known) * (len(buckets) + 3 if buckets else 1) < MAX_SERIES:
-            known.add(key)
-            return labels
-        return {k: OTHER if k in OPEN_LABELS else v for k, v in labels.items()}
+    def _at(self, name: str, labels: dict[str, str]) -> Series:
+        given = (name, tuple(labels.items()))
+        series = self._known.get(given)
+        if series is not None:
+            return series
+        exported = self.bounded(**labels)
+        with self._making:
+            series, own = self._own(name, exported)
+            if own and OTHER not in exported.values():
+                self._known[given] = series
+        return series
+
+    def _own(self, name: str, labels: dict[str, str]) -> tuple[Series, bool]:
+        """The series of these labels, True; the one that holds the rest when the metric has enough, False."""
+        metric = self._metrics.get(name) or self._make(name)
+        known, buckets = self._series[name], self._specs[name].buckets
+        series = known.get(tuple(labels.values()))
+        if series is not None:
+            return series, True
+        own = len(known) * (len(buckets) + 3 if buckets else 1) < MAX_SERIES
+        if not own:
+            labels = {k: OTHER if k in OPEN_LABELS else v for k, v in labels.items()}
+        child = metric.labels(**labels) if labels else metric
+        return known.setdefault(tuple(labels.values()), Series(child, labels)), own
 
     def _make(self, name: str) -> MetricWrapperBase:
         spec = self._specs[name]
         options = {"buckets": spec.buckets} if spec.buckets else {}
         metric = _TYPES[spec.type](spec.name, spec.help, spec.labels, registry=self.registry, **options)  # type: ignore[arg-type]
-        self._metrics[name] = metric
+        self._metrics[name], self._series[name] = metric, {}
         return metric
 
     def _bounded(self, label: str, value: str) -> str:
@@ -180,8 +196,3 @@ def label_text(text: str) -> str:
     """Printable ASCII without quotes, and without the characters that make a mention or a link in Slack: templates of
     Alertmanager print labels as they are (docs.slack.dev, "Formatting message text")."""
     return "".join(c if c.isascii() and c.isprintable() and c not in '"\\<>&' else "_" for c in text)
-
-
-def _exemplar(trace_id: str | None) -> dict[str, str] | None:
-    """OpenMetrics 1.0, section "Exemplars": label `trace_id`, 128 characters at most with its name."""
-    return {"trace_id": trace_id} if trace_id else None

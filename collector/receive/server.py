@@ -11,11 +11,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
-from prometheus_client import generate_latest
-
 from trailhound import address
 from trailhound.address import Address
 from trailhound.clock import Clock, SystemClock
+from trailhound.collector.exposing import as_text
 from trailhound.collector.journal import JournalWriter
 from trailhound.collector.receive.grpc_server import GrpcServer
 from trailhound.collector.receive.http_server import HttpServer
@@ -137,7 +136,7 @@ class _Exposition:
         service.in_flight.publish()
         fresh = self._path.with_suffix(".new")
         try:
-            fresh.write_bytes(generate_latest(self._metrics.registry))
+            fresh.write_text(as_text(self._metrics), "utf-8")
             os.replace(fresh, self._path)
         except OSError as error:
             log.warning("metrics cannot be written to %s: %s", self._path, error)

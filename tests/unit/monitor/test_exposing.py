@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 from prometheus_client import generate_latest
+from prometheus_client.openmetrics.exposition import generate_latest as open_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
 from trailhound.alerts.station import Station
 from trailhound.clock import ManualClock, SystemClock
-from trailhound.collector.exposing import expose
+from trailhound.collector.exposing import as_text, expose
 from trailhound.collector.monitor import Monitor
 from trailhound.config import Config
 from trailhound.metrics import MAX_LABEL_VALUES, OTHER, SPECS, Metrics
@@ -48,7 +49,24 @@ def promtool_accepts(body: bytes) -> None:
 
 def test_every_metric_passes_promtool() -> None:
     """Names, units, help, no family twice."""
-    promtool_accepts(expose(everything().registry, [], "text/plain").body)
+    promtool_accepts(expose(everything(), [], "text/plain").body)
+
+
+def test_what_is_written_is_what_the_library_would_write() -> None:
+    """Line by line, after changes too: lines are kept until then."""
+    metrics = everything()
+    for more in (0, 1):
+        for spec in SPECS:
+            labels = dict.fromkeys(spec.labels, ("x", "y")[more])
+            if spec.type == "counter":
+                metrics.inc(spec.name, 1e7 + more, trace_id=TRACE, **labels)
+            elif spec.type == "histogram":
+                metrics.observe(spec.name, 0.02 + more, **labels)
+            else:
+                metrics.set(spec.name, -more, **labels)
+        assert expose(metrics, [], "text/plain").body == generate_latest(metrics.registry)
+        assert expose(metrics, [], OPENMETRICS).body == open_latest(metrics.registry)  # type: ignore[no-untyped-call]
+    assert as_text(metrics).encode() == generate_latest(metrics.registry)
 
 
 def test_families_of_two_processes_become_one() -> None:
@@ -57,7 +75,7 @@ def test_families_of_two_processes_become_one() -> None:
         metrics.inc("trailhound_label_overflow_total", 2, label="tool")
         metrics.observe("trailhound_journal_fsync_seconds", 0.004)
     two.inc("trailhound_spans_received_total", 5)
-    exposed = expose(one.registry, [generate_latest(two.registry).decode()], "text/plain")
+    exposed = expose(one, [as_text(two)], "text/plain")
     families = list(text_families(exposed.body.decode()))
     assert len({f.name for f in families}) == len(families)
     values = {(s.name, s.labels.get("le")): s.value for f in families for s in f.samples}
@@ -71,7 +89,7 @@ def test_families_of_two_processes_become_one() -> None:
 def test_openmetrics_is_served_with_exemplars_to_who_asks_for_it() -> None:
     other = Metrics()
     other.inc("trailhound_spans_received_total", 5)
-    exposed = expose(everything().registry, [generate_latest(other.registry).decode()], OPENMETRICS)
+    exposed = expose(everything(), [as_text(other)], OPENMETRICS)
     assert exposed.content_type.startswith("application/openmetrics-text")
     assert exposed.body.endswith(b"# EOF\n")
     families = open_families(exposed.body.decode())  # type: ignore[no-untyped-call]
@@ -81,7 +99,7 @@ def test_openmetrics_is_served_with_exemplars_to_who_asks_for_it() -> None:
 
 
 def test_the_text_format_is_served_to_everyone_else() -> None:
-    exposed = expose(everything().registry, [], "*/*")
+    exposed = expose(everything(), [], "*/*")
     assert exposed.content_type.startswith("text/plain")
     assert b"trace_id" not in exposed.body
 
@@ -92,12 +110,12 @@ def test_a_hundred_thousand_hostile_names_stay_bounded_and_valid() -> None:
         tool = f"{rng.choice(HOSTILE)}{number}{rng.choice(HOSTILE)}"
         metrics.inc("agent_tool_calls_total", service="shop", agent="desk", tool=tool, status="ok")
     begun_s = clock.monotonic_s()
-    exposed = expose(metrics.registry, [], OPENMETRICS)
+    exposed = expose(metrics, [], OPENMETRICS)
     print(f"\nscrape {1000 * (clock.monotonic_s() - begun_s):.1f} ms, {len(exposed.body)} bytes")
     tools = set(re.findall(r'tool="([^"]*)"', exposed.body.decode()))
     assert len(tools) <= MAX_LABEL_VALUES
     assert OTHER in tools
-    text = expose(metrics.registry, [], "text/plain").body
+    text = expose(metrics, [], "text/plain").body
     assert (
         sum(s.value for f in text_families(text.decode()) for s in f.samples if s.name == "agent_tool_calls_total")
         == 100_000
