@@ -19,6 +19,7 @@ class Budgets:
         """By series and finding."""
         self._series: dict[str, Series] = {}
         self._of_run: dict[tuple[str, str], set[str]] = {}
+        self._changed: set[Series] = set()
 
     def take(self, finding: Finding, agent: str) -> None:
         """A finding that is new or changed; other rules' and those that say nothing of a share are passed over."""
@@ -33,7 +34,7 @@ class Budgets:
         self._shares.setdefault(series, {})[finding.finding_id] = share
         if finding.trajectory_id is not None:
             self._of_run.setdefault((finding.tenant, finding.trajectory_id), set()).add(finding.finding_id)
-        self._show(series)
+        self._changed.add(series)
 
     def closed(self, tenant: str, trajectory_id: str) -> None:
         """The run has ended: its budget is of the past."""
@@ -44,11 +45,14 @@ class Budgets:
         series = self._series.pop(finding_id, None)
         if series is not None:
             del self._shares[series][finding_id]
-            self._show(series)
+            self._changed.add(series)
 
-    def _show(self, series: Series) -> None:
-        service, agent, scope, metric = series
-        highest = max(self._shares[series].values(), default=0.0)
-        self._metrics.set(NAME, highest, service=service, agent=agent, scope=scope, metric=metric)
-        if not self._shares[series]:
-            del self._shares[series]
+    def show(self) -> None:
+        """Bring the registry up to date: at a scrape, as looking for the highest of many is too dear for each change."""
+        for series in self._changed:
+            service, agent, scope, metric = series
+            highest = max(self._shares[series].values(), default=0.0)
+            self._metrics.set(NAME, highest, service=service, agent=agent, scope=scope, metric=metric)
+            if not self._shares[series]:
+                del self._shares[series]
+        self._changed.clear()

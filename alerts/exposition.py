@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 
 from trailhound.alerts.budgets import Budgets
+from trailhound.alerts.sums import UNKNOWN, Sums
 from trailhound.clock import Clock
 from trailhound.evaluators.baseline import cost_over_baseline
 from trailhound.metrics import Metrics
@@ -17,7 +18,6 @@ REMEMBERED = 200_000
 NAME_WAIT_S = 0.2
 """How long a finding waits for a span that names the agent, in the next request of the same client; most come so soon
 or only with the end of the run, and a scrape is to show a finding within half a second."""
-UNKNOWN = "unknown"
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 COUNTED_KINDS = frozenset({"llm", "tool", "embedding"})
 CLOSED = ("completed", "failed", "unfinished")
@@ -54,11 +54,12 @@ class Exposition:
         self._rules = tuple(rules)
         self._settle_ns = settle_ns
         self._budgets = Budgets(metrics)
-        self._waiting: deque[tuple[int, Step]] = deque()
+        self._waiting: deque[Step] = deque()
         self._nameless: dict[tuple[str, Severity], tuple[float, Finding]] = {}
         """Findings whose agent is not known yet, with the clock's time when it is waited for no more."""
         self._lock = threading.Lock()
-        self._sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+        """Of the sums and the budgets, which a scrape takes."""
+        self._sums = Sums()
         self._calls = Once()
         self._findings = Once()
         self._runs = Once()
@@ -67,16 +68,18 @@ class Exposition:
 
     def steps(self, steps: Iterable[Step]) -> None:
         """Take steps that are new or changed."""
-        self._waiting.extend((s.received_ns, s) for s in steps if s.kind in COUNTED_KINDS)
+        self._waiting.extend([step for step in steps if step.kind in COUNTED_KINDS])
 
     def run(self, run: Run) -> None:
         """Take a run that is new or changed; it counts once, when it is first seen closed."""
-        labels = _labels(run.service, run.agent)
         self._know(run.service, run.agent)
-        if run.status in CLOSED:
-            self._budgets.closed(run.tenant, run.trajectory_id)
-        if run.status not in CLOSED or not self._runs.first(run.tenant, run.trajectory_id) or self.muted:
+        if run.status not in CLOSED:
             return
+        with self._lock:
+            self._budgets.closed(run.tenant, run.trajectory_id)
+        if not self._runs.first(run.tenant, run.trajectory_id) or self.muted:
+            return
+        labels = _labels(run.service, run.agent)
         trace_id = run.trace_ids[0] if run.trace_ids else None
         self._metrics.inc("agent_trajectories_total", 1, trace_id=trace_id, **labels, status=run.status)
         if run.ended_ns:
@@ -90,7 +93,8 @@ class Exposition:
     def findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that are new or changed; each counts once at each severity that it reaches."""
         for finding in findings:
-            self._budgets.take(finding, finding.agent or UNKNOWN)
+            with self._lock:
+                self._budgets.take(finding, finding.agent or UNKNOWN)
             key = (finding.finding_id, finding.severity)
             if finding.agent is None and not self.muted:
                 self._nameless.setdefault(key, (self._clock.monotonic_s() + NAME_WAIT_S, finding))
@@ -116,23 +120,26 @@ class Exposition:
 
     def closed(self, steps: Iterable[Step]) -> None:
         """Count the steps of a run that has ended now."""
-        for step in steps:
-            if step.kind in COUNTED_KINDS:
-                self._count(step)
+        with self._lock:
+            for step in steps:
+                if step.kind in COUNTED_KINDS:
+                    self._count(step)
 
     def settle(self, now_ns: int) -> None:
         """Count what came long enough before `now_ns`."""
         while self._nameless and next(iter(self._nameless.values()))[0] <= self._clock.monotonic_s():
             self._count_finding(self._nameless.pop(next(iter(self._nameless)))[1])
-        while self._waiting and self._waiting[0][0] + self._settle_ns <= now_ns:
-            self._count(self._waiting.popleft()[1])
+        waiting, until_ns = self._waiting, now_ns - self._settle_ns
+        with self._lock:
+            while waiting and waiting[0].received_ns <= until_ns:
+                self._count(waiting.popleft())
 
     def flush(self) -> None:
         """Bring the registry up to date."""
         with self._lock:
-            sums, self._sums = self._sums, {}
-        for (name, labels), amount in sums.items():
-            self._metrics.inc(name, amount, **dict(labels))
+            sums, self._sums = self._sums, Sums()
+            self._budgets.show()
+        sums.pour(self._metrics)
 
     def _count(self, step: Step) -> None:
         if not step.counted or step.status in ("pending", "open"):
@@ -140,30 +147,7 @@ class Exposition:
         call_id = step.tool.call_id if step.synthetic and step.tool else None
         if not self._calls.first(step.tenant, step.trace_id, step.span_id, call_id) or self.muted:
             return
-        if step.kind == "tool":
-            name = step.tool.name if step.tool is not None else step.name
-            self._add("agent_tool_calls_total", 1, step, tool=name, status=step.status)
-        else:
-            self._count_model(step)
-
-    def _count_model(self, step: Step) -> None:
-        model = (step.model.response or step.model.request if step.model is not None else None) or UNKNOWN
-        if step.usage is not None:
-            for type_ in ("input", "output", "cache_read", "cache_write", "reasoning"):
-                amount = getattr(step.usage, f"{type_}_tokens")
-                if amount:
-                    self._add("agent_tokens_total", amount, step, model=model, type=type_)
-        if step.cost_usd is not None:
-            self._add("agent_cost_usd_total", float(step.cost_usd), step, model=model)
-        elif step.status == "ok":
-            self._add("agent_unpriced_calls_total", 1, step, model=model)
-        if step.status == "ok" and not step.metered:
-            self._add("agent_unmetered_calls_total", 1, step, model=model)
-
-    def _add(self, name: str, amount: float, step: Step, **labels: str) -> None:
-        key = (name, (("service", step.service), ("agent", step.agent or UNKNOWN), *labels.items()))
-        with self._lock:
-            self._sums[key] = self._sums.get(key, 0) + amount
+        self._sums.add(step)
 
     def _know(self, service: str, agent: str | None) -> None:
         """Make the series of an agent that is new exist at 0, so that the first finding is an increase."""

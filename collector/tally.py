@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from trailhound.collector.decode import Received
 from trailhound.collector.dialects import unread
@@ -30,13 +30,15 @@ class Tally:
         with self._lock:
             self._open += count - duplicate - rejected
 
-    def understood(self, new: Iterable[tuple[Received, Step]]) -> None:
+    def understood(self, new: Sequence[tuple[Received, Step]]) -> None:
         """Count spans by dialect, and the attributes in a dialect's name space that no reader knows."""
         spans: Counter[str] = Counter()
+        for dialects, count in Counter([step.dialects for _, step in new]).items():
+            spans.update(dict.fromkeys(dialects, count))
         unknown: Counter[str] = Counter()
-        for received, step in new:
-            spans.update(step.dialects)
-            unknown.update(dialect for dialect, _ in unread(received.span))
+        for names, count in Counter([tuple(received.span.attributes) for received, _ in new]).items():
+            for dialect, _ in unread(names):  # spans of the same names are alike in this
+                unknown[dialect] += count
         for dialect, count in spans.items():
             self._metrics.inc("trailhound_spans_by_dialect_total", count, dialect=dialect)
         for dialect, count in unknown.items():

@@ -56,7 +56,7 @@ class Coverages:
             coverage = self.by_dialect.setdefault(name, Coverage())
             coverage.spans += 1
             coverage.steps[step.kind] += 1
-        for name, attribute in unread(span):
+        for name, attribute in unread(span.attributes):
             unknown = self.by_dialect.setdefault(name, Coverage()).unknown
             if attribute in unknown or len(unknown) < MOST:
                 unknown[attribute] += 1

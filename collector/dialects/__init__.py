@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trailhound.collector.dialects.base import Dialect, Pauses
 from trailhound.collector.dialects.logs import as_span, decision_span
@@ -48,9 +48,9 @@ def read_all(spans: Sequence[Span], task: Sequence[str] = ()) -> list[Step]:
     return [steps[place] for place in range(len(spans))]
 
 
-def unread(span: Span) -> list[tuple[str, str]]:
+def unread(names: Iterable[str]) -> list[tuple[str, str]]:
     """(dialect, attribute key) for every attribute in a dialect's name space that no reader knows: a renamed one?"""
-    return [(dialect, name) for name in span.attributes for dialect in _reader.table.unread(name)]
+    return [(dialect, name) for name in names for dialect in _reader.table.unread(name)]
 
 
 def read_log(record: LogRecord) -> Step | None:
