@@ -32,7 +32,7 @@ GUARD_NS = 1_000_000_000
 """Timers stay this far behind the clock: a record that was stamped earlier has become readable by then."""
 STUCK_S = 1.0
 """Looks at the journal follow each other by milliseconds; one that is this old hides what has come since."""
-OPEN_EVERY_NS = 2_000_000_000
+OPEN_EVERY_NS = 5_000_000_000
 """How often the headers of runs that are still open are written to the store."""
 CLOSED = frozenset({"completed", "failed", "unfinished"})
 

@@ -30,8 +30,9 @@ from trailhound.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-WAKE_S = 0.1
-"""How often runs and findings that changed are written when no segment comes."""
+WAKE_S = 0.5
+"""How often runs and findings that changed are written when no segment comes: an insert costs some milliseconds however
+small it is, and until then memory shows them."""
 TIDY_S = 5.0
 """How often the cursor moves and old segments are looked for when nothing changes."""
 FIRST_WAIT_S, MAX_WAIT_S = 1.0, 30.0

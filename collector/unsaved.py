@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 from trailhound.collector.stamp import EVER, Stamp
 from trailhound.collector.store import DeadLetter
-from trailhound.model import Finding, Run
+from trailhound.model import Finding, Run, Totals
 
 MAX_RUNS = 20_000
 """Headers that wait in memory; of further runs only the key is kept, and they are rebuilt from their stored spans."""
@@ -122,10 +122,15 @@ class Unsaved:
             return list((self._taken.findings | self._waiting.findings).values())
 
 
+_VALUES = attrgetter(*(field.name for field in fields(Run)))
+_TOTALS = attrgetter(*(field.name for field in fields(Totals)))
+"""All fields in the order of the constructor, which takes a third of the time of `copy.copy`."""
+
+
 def frozen(run: Run) -> Run:
     """A copy that the assembler does not change any more; contents are shared, as nobody changes them."""
-    twin = copy.copy(run)
+    twin = Run(*_VALUES(run))
     twin.trace_ids, twin.agents, twin.dialects = list(run.trace_ids), list(run.agents), list(run.dialects)
-    twin.totals = copy.copy(run.totals)
+    twin.totals = Totals(*_TOTALS(run.totals))
     twin.baseline = twin.previous = None  # not stored, and tied to what is learnt
     return twin

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -50,7 +51,12 @@ class ManualClock:
 def rfc3339(ns: int) -> str:
     """RFC 3339 in UTC with nanoseconds: `2026-11-30T12:00:00.000000001Z`."""
     seconds, rest = divmod(ns, 1_000_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+    return f"{_second(seconds)}.{rest:09d}Z"
+
+
+@lru_cache(4096)  # rows that are written together are of few seconds
+def _second(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def rfc3339_ns(value: str) -> int:

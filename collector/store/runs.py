@@ -73,13 +73,21 @@ FINDING_COLUMNS = {
 }
 
 
+_RUN_TEXTS = {name: _camel(name) for name in (
+    "trajectory_id", "tenant", "service", "status", "status_reason", "agent", "session_id", "user_id", "task",
+    "service_version", "environment",
+)}  # fmt: skip
+_FINDING_TEXTS = {name: _camel(name) for name in (
+    "finding_id", "rule", "severity", "state", "scope", "tenant", "service", "agent", "trajectory_id", "session_id",
+    "summary", "expected", "actual",
+)}  # fmt: skip
+
+
 def run_row(run: Run, at_ns: int) -> dict[str, Any]:
     row: dict[str, Any] = {"Version": at_ns, "UpdatedAt": _when(at_ns), "StartedAt": _when(run.started_ns)}
     row["EndedAt"] = _when(run.ended_ns)
-    for name in ("trajectory_id", "tenant", "service", "status", "status_reason", "agent", "session_id", "user_id"):
-        row[_camel(name)] = text(getattr(run, name))
-    for name in ("task", "service_version", "environment"):
-        row[_camel(name)] = text(getattr(run, name))
+    for name, column in _RUN_TEXTS.items():
+        row[column] = text(getattr(run, name))
     row["TraceIds"] = list(run.trace_ids)
     row["Agents"] = [text(agent) for agent in run.agents]
     row["Dialects"] = list(run.dialects)
@@ -104,10 +112,8 @@ def read_run(row: Sequence[Any]) -> Run:
 
 def finding_row(finding: Finding, at_ns: int) -> dict[str, Any]:
     row: dict[str, Any] = {"Version": at_ns, "UpdatedAt": _when(at_ns)}
-    for name in ("finding_id", "rule", "severity", "state", "scope", "tenant", "service", "agent", "trajectory_id"):
-        row[_camel(name)] = text(getattr(finding, name))
-    for name in ("session_id", "summary", "expected", "actual"):
-        row[_camel(name)] = text(getattr(finding, name))
+    for name, column in _FINDING_TEXTS.items():
+        row[column] = text(getattr(finding, name))
     row["EvidenceTraceIds"] = [trace_id for trace_id, _ in finding.evidence]
     row["EvidenceSpanIds"] = [span_id for _, span_id in finding.evidence]
     row["FirstSeen"], row["LastSeen"] = _when(finding.first_seen_ns), _when(finding.last_seen_ns)

@@ -32,6 +32,7 @@ CORE = {
     "runbooks",
     "secret",
     "section",
+    "series",
     "sqlite_file",
     "undocument",
 }
