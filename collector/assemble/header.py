@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -16,6 +17,9 @@ RootOrder = tuple[bool, int, str]
 Texts = tuple[str | None, ...]
 MAX_SAID = 8
 """Different sets of texts that are remembered: a run has one from its model calls, one from its tools, and few more."""
+_KINDS = (".workflow", ".session", ".task", ".agent")
+"""What OpenLLMetry and others put after a name in the name of its span."""
+_NAME = re.compile(r"[^\W\d][\w-]{0,63}")
 _order: Callable[[Step], Order] = attrgetter("start_ns", "span_id")
 _texts: Callable[[Step], Texts] = attrgetter(
     "service", "service_version", "environment", "session_id", "user_id", "task"
@@ -156,6 +160,8 @@ class Header:
         if self._lists is None:
             self._lists = self._ordered()
             run.trace_ids, run.agents, run.dialects = self._lists
+        if not run.agents and (named := _agent_named_by(root)) is not None:
+            run.agents = [named]
         run.agent = _value(self._agent) or next(iter(run.agents), None)
         run.started_ns, run.ended_ns = self.started_ns, self.ended_ns
         run.input = root.input if root is not None and root.input is not None else _value(self._input)
@@ -168,6 +174,16 @@ class Header:
             sorted(self._agents, key=lambda name: (self._agents[name], name)),
             list(self._dialects),
         )
+
+
+def _agent_named_by(root: Step | None) -> str | None:
+    """The agent of a run in which no span names one: what the root, a function or workflow, is called, if by a plain name."""
+    if root is None or root.kind not in ("other", "agent"):
+        return None
+    name = root.name
+    for ending in _KINDS:
+        name = name.removesuffix(ending)
+    return name if _NAME.fullmatch(name) and not name.isupper() else None
 
 
 def _first(known: tuple[O, T] | None, order: O, value: T | None) -> tuple[O, T] | None:

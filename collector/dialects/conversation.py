@@ -49,6 +49,10 @@ class Conversation:
     """Tool calls in output messages."""
     responses: list[ToolCall] = field(default_factory=list)
     """Tool results in input messages."""
+    unnamed: list[Any] = field(default_factory=list)
+    """Tool results in input messages that do not say which call they answer."""
+    told: list[ToolCall] = field(default_factory=list)
+    """Calls without ids, with their results, that are new in the input messages."""
     question: str | None = None
     answer: str | None = None
     system: str | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.coerce import text
+from trailhound.collector.dialects.toolcalls import plain
 from trailhound.model import Failure, Span, SpanEvent, Step
 
 ERROR = 2
@@ -15,6 +16,9 @@ PAUSES = (*langchain.INTERRUPTS, "ApprovalRequired", "CallDeferred")
 """Exceptions that mean: wait for a person (LangGraph, pydantic-ai)."""
 _CONTROL = ("Command", "ParentCommand")
 """Exceptions by which LangGraph moves on to another node."""
+
+_RESPONSE = frozenset(("content", "state", "metadata"))
+"""Keys of a `ToolResponse` of AgentScope, which its spans give for a tool's result."""
 
 _STACK = re.compile(rf"(?:^|\n\n)({'|'.join((*langchain.INTERRUPTS, *_CONTROL))}): ")
 
@@ -68,6 +72,9 @@ def read_tool_status(step: Step, facts: dict[str, Any]) -> None:
         return
     result = tool.result
     failed = isinstance(result, dict) and (result.get("isError") is True or result.get("is_error") is True)
+    if isinstance(result, dict) and result.keys() >= _RESPONSE:  # what the tool returned is in the content
+        failed, tool.result = result["state"] == "error", plain(result["content"])
+        result = tool.result
     if failed or facts.get("tool_status") == "error":
         step.status = "error"
         step.error = Failure("tool_error", result if isinstance(result, str) else None)

@@ -82,5 +82,10 @@ DIALECT = Dialect(
         "query": ("gen_ai.retrieval.query.text",),
         "documents": ("gen_ai.retrieval.documents",),
     },
-    flat={"gen_ai.prompt.": "input", "gen_ai.completion.": "output"},
+    flat={
+        "gen_ai.prompt.": "input",
+        "gen_ai.completion.": "output",
+        "gen_ai.input.messages.": "input",
+        "gen_ai.output.messages.": "output",
+    },
 )

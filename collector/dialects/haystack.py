@@ -34,18 +34,18 @@ _RESULT = ("ToolCallResult(result=", ", origin=ToolCall(tool_name='", "', argume
 
 def calls_in_repr(text: str) -> list[ToolCall]:
     """Tool calls in the reprs of ChatMessages."""
-    return [tool_call(name, call_id, literal(f"{arguments}}}")) for name, arguments, call_id in _between(text, _CALL)]
+    return [tool_call(name, call_id, literal(f"{arguments}}}")) for name, arguments, call_id in between(text, _CALL)]
 
 
 def results_in_repr(text: str) -> list[ToolCall]:
     """Tool results in the reprs of ChatMessages."""
     return [
         ToolCall(name, call_id, None, plain(literal(f"[{result}]")[0]))
-        for result, name, _, call_id in _between(text, _RESULT)
+        for result, name, _, call_id in between(text, _RESULT)
     ]
 
 
-def _between(text: str, marks: tuple[str, ...]) -> Iterator[list[str]]:
+def between(text: str, marks: tuple[str, ...]) -> Iterator[list[str]]:
     """The values between the marks, each time that all of them follow one another; linear in the text, unlike a regex."""
     at = 0
     while True:

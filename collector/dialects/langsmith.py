@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trailhound.collector.dialects import langchain
+from trailhound.collector.dialects import langchain, recorded
 from trailhound.collector.dialects.base import CHAIN, EMBEDDING, LLM, OTHER, RETRIEVAL, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import literal, whole
 from trailhound.collector.dialects.toolcalls import tool_call
@@ -29,6 +29,7 @@ def refine(step: Step, seen: Seen) -> None:
         step.agent = step.name  # the function that was traced; nothing else names the agent
     if step.usage is not None:
         _details(step, facts)
+        recorded.details(step, facts.get("output"))
 
 
 def _details(step: Step, facts: dict[str, Any]) -> None:

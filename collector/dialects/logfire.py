@@ -1,6 +1,7 @@
 """Logfire: a `pending_span` of no length announces a span that is still running; the span itself follows.
 
-logfire 5.4 records the provider's own usage beside the counts that it understood, which lack those of reasoning.
+logfire 5.4 records the provider's own usage beside the counts that it understood, which lack those of reasoning; 4
+records the request and the answer as they are, with that usage in the answer.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ def refine(step: Step, seen: Seen) -> None:
     if seen.span.attributes.get("logfire.span_type") != "pending_span":
         if step.usage is not None and "raw_usage" in seen.facts:
             detail(step.usage, parse_json(seen.facts["raw_usage"]))
+        elif step.usage is not None and "response_data" in seen.span.attributes:
+            answer = parse_json(seen.span.attributes["response_data"])
+            detail(step.usage, answer.get("usage") if isinstance(answer, dict) else None)
         if _only_opens_a_stream(step):
             step.kind, step.container = "other", True
         return
@@ -38,7 +42,11 @@ DIALECT = Dialect(
     order=95,
     keys=("logfire.",),
     scopes=("logfire.",),
-    fields={"raw_usage": ("gen_ai.usage.raw",)},
+    fields={
+        "raw_usage": ("gen_ai.usage.raw",),
+        "input": ("request_data",),
+        "output": ("response_data",),
+    },
     ignored=frozenset({"logfire.json_schema", "logfire.pending_parent_id"}),
     refine=refine,
 )

@@ -14,6 +14,7 @@ from trailhound.collector.dialects.coerce import text
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.messages import say
 from trailhound.collector.dialects.toolcalls import tool_call
+from trailhound.collector.dialects.usage import detail
 from trailhound.model import Failure, Step
 
 
@@ -40,6 +41,9 @@ def _answer(step: Step, response: object) -> None:
     """The whole response of the Responses API."""
     talk = Conversation()
     say(talk, response)
+    answer = parse_json(response)
+    if step.usage is not None and isinstance(answer, dict):
+        detail(step.usage, answer.get("usage"))
     step.tool_requests, step.output = tuple(talk.requests), talk.answer
     step.truncated = step.truncated or talk.cut
 

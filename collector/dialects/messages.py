@@ -12,6 +12,7 @@ from trailhound.collector.dialects.conversation import ROLES, Conversation
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.shapes import MessageReader
 from trailhound.collector.dialects.toolcalls import Json, plain, tool_call
+from trailhound.collector.dialects.unnamed import new_calls
 from trailhound.model import ToolCall
 
 MAX_MESSAGES = 10_000
@@ -19,7 +20,7 @@ MAX_MESSAGES = 10_000
 RECENT = 32
 """Messages at the end of an input that are read in full: what tools returned is new in the last few, and the others were
 read in the steps that they were new in. More than the last few, in case a step was lost."""
-_HOLDERS = ("messages", "message", "contents", "choices", "output", "generations")
+_HOLDERS = ("messages", "message", "contents", "choices", "output", "generations", "value")
 """Keys that hold messages in recorded requests, responses and graph states."""
 _MOST_WRAPPINGS = 4
 
@@ -35,6 +36,8 @@ def hear(talk: Conversation, value: Any) -> None:
         _take(talk, message, False)
     if len(messages) > RECENT:
         _hear_beginning(talk, messages)
+    if talk.unnamed:
+        talk.told = new_calls(messages)
 
 
 def _hear_beginning(talk: Conversation, messages: list[Any]) -> None:
@@ -88,7 +91,9 @@ def _take_plain(talk: Conversation, message: Any, said: bool) -> bool:
     if message.__class__ is not dict or len(message) != 2:
         return False
     role, content = message.get("role"), message.get("content")
-    if content.__class__ is not str or role.__class__ is not str or role not in ROLES:
+    if content.__class__ is not str or role.__class__ is not str or ROLES.get(role, "tool") == "tool":
+        return False
+    if content[:2] == "[{":  # perhaps the text of parts
         return False
     if content:
         talk.close(role, content, said)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trailhound.canonical import parse_json
+from trailhound.collector.dialects import recorded
 from trailhound.collector.dialects.base import (
     AGENT,
     CHAIN,
@@ -19,7 +20,7 @@ from trailhound.collector.dialects.base import (
     KindOf,
     Seen,
 )
-from trailhound.collector.dialects.coerce import money, text, whole
+from trailhound.collector.dialects.coerce import money, text
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Model, Step
 
@@ -41,14 +42,15 @@ def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.usage is None:
         step.usage = _usage(parse_json(facts.get("mlflow_usage")))
-        if step.usage is not None and step.usage.reasoning_tokens is None:
-            step.usage.reasoning_tokens = _reasoning(parse_json(facts.get("output")))
+    recorded.details(step, facts.get("output"))
     cost = parse_json(facts.get("mlflow_cost"))
     if step.cost_usd is None and isinstance(cost, Mapping):
         step.cost_usd = money(cost.get("total_cost"))
         step.price_source = None if step.cost_usd is None else "span"
     if step.model is None and "mlflow_model" in facts:
         step.model = Model(_word(facts.get("mlflow_provider")), _word(facts["mlflow_model"]), None)
+    if step.model is None and step.kind == "llm":
+        step.model = _model(parse_json(facts.get("input")), parse_json(facts.get("output")))
     step.session_id = step.session_id or _word(facts.get("mlflow_session"))
     step.user_id = step.user_id or _word(facts.get("mlflow_user"))
     if step.kind == "agent" and step.agent is None:
@@ -69,11 +71,10 @@ def _usage(given: Any) -> Any:
     )
 
 
-def _reasoning(answer: Any) -> int | None:
-    """Reasoning tokens have no place in `mlflow.chat.tokenUsage`; the recorded answer of OpenAI has them."""
-    for key in ("usage", "completion_tokens_details"):
-        answer = answer.get(key) if isinstance(answer, Mapping) else None
-    return whole(answer.get("reasoning_tokens")) if isinstance(answer, Mapping) else None
+def _model(given: Any, made: Any) -> Model | None:
+    """As the recorded request and answer call it: MLflow 3.1 has no attribute of its own for it."""
+    asked, answered = (text(each.get("model")) if isinstance(each, Mapping) else None for each in (given, made))
+    return Model(None, asked, answered) if asked or answered else None
 
 
 def _word(value: Any) -> str | None:

@@ -29,30 +29,31 @@ from trailhound.model import Step
 
 SCOPE = "openinference.instrumentation."
 _JAVASCRIPT = "@arizeai/openinference-instrumentation-"
-_TOOLLESS = frozenset(
+_RECORDING = frozenset(
     (
-        "anthropic",
-        "bedrock",
-        "crewai",
-        "google_genai",
-        "groq",
-        "guardrails",
-        "haystack",
-        "instructor",
-        "litellm",
-        "mistralai",
-        "openai",
-        "portkey",
-        "together",
-        "vertexai",
+        "ag2",
+        "agent_framework",
+        "agno",
+        "autogen",
+        "autogen_agentchat",
+        "beeai",
+        "claude_agent_sdk",
+        "dspy",
+        "google_adk",
+        "langchain",
+        "llama_index",
+        "openai_agents",
+        "pydantic_ai",
+        "smolagents",
+        "strands_agents",
     )
 )
-"""Instrumentors of model clients, and of frameworks whose tools get no span of their own name."""
+"""Instrumentors of frameworks that give each tool a span; those of model clients, CrewAI and Haystack give none."""
 
 
 def records_tools(scope: str) -> bool:
     name = scope.removeprefix(SCOPE).removeprefix(_JAVASCRIPT)
-    return name != scope and name not in _TOOLLESS
+    return name != scope and name.replace("-", "_") in _RECORDING
 
 
 def refine(step: Step, seen: Seen) -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import approvals, content, crewai, failures, flattened
+from trailhound.collector.dialects import approvals, content, crewai, failures, flattened, guessed, unnamed
 from trailhound.collector.dialects.base import AGENT, APPROVAL, LLM, OTHER, TOOL, Dialect, KindOf, Seen
 from trailhound.collector.dialects.coerce import literal, model_of, money, text, words
 from trailhound.collector.dialects.cut import is_cut
@@ -88,17 +88,29 @@ class Reader:
         _fill(step, seen)
         for refine in voice.refiners:
             refine(step, seen)
-        if step.tool is not None and step.kind != "tool":
-            step.tool = None  # a dialect may know better what looked like a call
+        _finish(step, facts)
         if span.events or step.container or "approval_decision" in facts or span.name in approvals.NAMES:
             approvals.read(step, seen)
         return step
+
+
+def _finish(step: Step, facts: dict[str, Any]) -> None:
+    """What is done when every dialect has had its say."""
+    if "told" in facts and not step.tool_responses:
+        unnamed.add(step, facts["told"])
+    if step.kind == "agent" and step.agent is None and "told_kind" in facts:
+        step.agent = step.name.removesuffix(".agent")
+    if step.tool is not None and step.kind != "tool":
+        step.tool = None  # a dialect may know better what looked like a call
 
 
 def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
     """The kind of a span that does not say: by what it carries."""
     if span.name in approvals.NAMES:
         return APPROVAL
+    told = guessed.kind_of(facts.get("told_kind"))
+    if told is not None:
+        return told
     if "tool_name" in facts:
         return TOOL
     if "input_tokens" in facts or "output_tokens" in facts:  # a model call, or the sum of several
@@ -109,9 +121,15 @@ def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
 def _fill(step: Step, seen: Seen) -> None:
     facts = seen.facts
     provider, request, response = facts.get("provider"), facts.get("request_model"), facts.get("response_model")
+    if request is None and response is None and "parameters" in facts and step.kind == "llm":
+        request = _named_in(facts["parameters"])
     if request is not None or response is not None or provider is not None:
         step.model = model_of(text(provider), text(request), text(response))
-    if "input_tokens" in facts or "output_tokens" in facts:
+    if "usage_object" in facts:
+        facts.update(
+            {fact: count for fact, count in guessed.counts_in(facts["usage_object"]).items() if fact not in facts}
+        )
+    if ("input_tokens" in facts or "output_tokens" in facts) and (step.kind != "other" or step.container):
         step.usage = normalise(facts, exclusive=bool(facts.get("exclusive")))
     if "cost" in facts:
         step.cost_usd = money(facts["cost"])
@@ -129,9 +147,20 @@ def _fill(step: Step, seen: Seen) -> None:
             step.input, step.output = given, brought
 
 
+def _named_in(parameters: Any) -> Any:
+    """The model in the JSON of a request's parameters."""
+    given = parse_json(parameters)
+    return given.get("model") if isinstance(given, dict) else None
+
+
 def _fill_tool(step: Step, seen: Seen) -> None:
     facts = seen.facts
-    name = text(facts.get("tool_name")) or text(facts.get("entity")) or bare_name(step.name)
+    name = (
+        text(facts.get("tool_name"))
+        or text(facts.get("plain_tool"))
+        or text(facts.get("entity"))
+        or bare_name(step.name)
+    )
     arguments = facts["arguments"] if "arguments" in facts else facts.get("input")
     result = facts["result"] if "result" in facts else facts.get("output")
     step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))
@@ -158,6 +187,8 @@ def _fill_talk(step: Step, seen: Seen) -> None:
     talk = content.conversation(seen, model=step.kind == "llm")
     if step.kind == "llm":
         step.tool_requests, step.tool_responses = tuple(talk.requests), tuple(talk.responses)
+        if talk.told:
+            facts["told"] = talk.told
         step.tool_definitions = _shared(facts.get("tool_definitions"))
         step.finish_reasons = words(facts.get("finish_reasons")) or tuple(talk.finish_reasons)
         step.response_id = text(facts.get("response_id"))

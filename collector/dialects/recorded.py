@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import Seen
 from trailhound.collector.dialects.coerce import whole
 from trailhound.collector.dialects.conversation import Conversation
+from trailhound.collector.dialects.guessed import counts_in
 from trailhound.collector.dialects.messages import hear, say
-from trailhound.model import Step
+from trailhound.collector.dialects.usage import normalise
+from trailhound.model import Step, Usage
 
 _USAGES = ("CompletionUsage(", '"usage_metadata"', '"usage":')
 """Before the usage in the repr of an answer of the openai package, in the JSON of LangChain's, and in a provider's own."""
@@ -29,8 +32,9 @@ _DETAIL = re.compile(r'\b(cached|cache_read|reasoning)(?:_tokens=|(?:_tokens)?":
 def complete(step: Step, seen: Seen) -> None:
     """Add details of usage, ids of requested calls and results of calls."""
     output = seen.facts.get("output")
-    if step.usage is not None and isinstance(output, str):
-        _details(step, output)
+    if step.usage is None and isinstance(output, str) and '"usage":' in output:
+        step.usage = _usage(output)
+    details(step, output)
     if step.response_id is None and isinstance(output, str):
         step.response_id = _answer_id(output)
     if any(call.call_id is None for call in step.tool_requests):
@@ -39,14 +43,24 @@ def complete(step: Step, seen: Seen) -> None:
         _responses(step, seen.facts.get("input"))
 
 
+def _usage(output: str) -> Usage | None:
+    """The usage in the provider's own answer, where the instrumentation read none (Agno's, 2025)."""
+    answer = parse_json(output)
+    return normalise(counts_in(answer.get("usage"))) if isinstance(answer, dict) else None
+
+
 def _of_a_tool(path: str, value: Any) -> bool:
     return path == "message.tool_call_id" or (path == "message.role" and value == "tool")
 
 
-def _details(step: Step, output: str) -> None:
-    """An answer may quote a usage; the real one comes last."""
+def details(step: Step, output: Any) -> None:
+    """Add to the usage of `step` what the recorded answer says of cache and reasoning; one quoted in it comes before."""
     usage = step.usage
-    if usage is None or (usage.cache_read_tokens is not None and usage.reasoning_tokens is not None):
+    if (
+        usage is None
+        or not isinstance(output, str)
+        or (usage.cache_read_tokens is not None and usage.reasoning_tokens is not None)
+    ):
         return
     at = max(output.rfind(mark) for mark in _USAGES)
     if at < 0:

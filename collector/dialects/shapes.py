@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from trailhound.canonical import parse_json
 from trailhound.collector.dialects.coerce import text, truth
 from trailhound.collector.dialects.conversation import EVENT_ROLES, ROLES, ApprovalMark, Conversation
 from trailhound.collector.dialects.toolcalls import Json, call_id, call_of, plain
@@ -67,8 +68,10 @@ class MessageReader:
     def _tool_message(self, message: Json) -> bool:
         """A message of role tool that is itself the result, not a list of parts."""
         answered = message.get("tool_call_id") or message.get("id")
-        if "parts" in message or not isinstance(answered, str):
+        if "parts" in message:
             return False
+        if not isinstance(answered, str):
+            return self._unnamed(message.get("content"))
         if "content" not in message:  # without content capture only the id says that the call was answered
             bare = all(key in _BARE or "." in key for key in message)  # an event's attributes are beside it
             if bare:
@@ -82,7 +85,16 @@ class MessageReader:
         self._response(answered, content)
         return True
 
+    def _unnamed(self, content: Any) -> bool:
+        """Take a result that does not say which call it answers; one in parts may say so in them."""
+        if not isinstance(content, str):
+            return False
+        self.into.unnamed.append(plain(content))
+        return True
+
     def content(self, content: Any) -> None:
+        if isinstance(content, str):
+            content = _parts_in(content) or content
         if isinstance(content, str):
             if content:
                 self.texts.append(content)
@@ -134,7 +146,9 @@ class MessageReader:
         self._response(answered, None)
 
     def _response(self, answered: str | None, content: Any) -> None:
-        if answered is not None:
+        if answered is None:
+            self.into.unnamed.append(plain(content))
+        else:
             self.into.responses.append(ToolCall("", answered, None, plain(content)))
 
     def approval_request(self, part: Json) -> None:
@@ -178,14 +192,25 @@ _KEYED: dict[str, _Part] = {
     "text": MessageReader.text,
     "toolUse": MessageReader.call,
     "functionCall": MessageReader.call,
+    "toolRequest": MessageReader.call,
     "function_call": MessageReader.call,
     "tool_call": MessageReader.call,
     "toolResult": MessageReader.result,
     "functionResponse": MessageReader.result,
+    "toolResponse": MessageReader.result,
     "function_response": MessageReader.result,
     "tool_call_result": MessageReader.result,
 }
 """Parts of Bedrock, Gemini and Haystack, told by the key that holds them."""
+
+
+def _parts_in(content: str) -> list[Any] | None:
+    """The parts of a message whose content was written as the JSON text of a list of parts (OpenLLMetry, Anthropic)."""
+    if content[:2] != "[{" or '"tool_' not in content:
+        return None
+    parts = parse_json(content)
+    known = isinstance(parts, list) and all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts)
+    return parts if known else None
 
 
 def _unwrap(message: Json) -> Json:

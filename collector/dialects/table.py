@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trailhound.collector.dialects import guessed
 from trailhound.collector.dialects.base import Dialect, KindOf, Refine, Seen
 from trailhound.collector.dialects.coerce import REDACTED
 from trailhound.model import Span
@@ -67,6 +68,8 @@ class Key:
     """For a key that tells the kind: value -> kind."""
     only: int = 0
     """The dialects whose scope a span must have for the key to count: a key without a dot may be anybody's."""
+    bare: str = ""
+    """The fact that such a key most likely holds in a span of any other scope."""
     flat: str = ""
     place: tuple[int, str] = (0, "")
 
@@ -78,7 +81,7 @@ class KeyTable:
         self._dialects = sorted(dialects, key=lambda d: d.order)
         self._bits = {d.name: 1 << i for i, d in enumerate(self._dialects)}
         self._ranks = _ranks(self._dialects)
-        self._kinds = {key: (d.kind_order, kinds) for d in self._dialects for key, kinds in d.kinds.items()}
+        self._kinds = _kinds(self._dialects)
         self._flat = {prefix: name for d in self._dialects for prefix, name in d.flat.items()}
         self._keys: dict[str, Key] = {}
         self._plans: dict[tuple[str, ...], Plan] = {}
@@ -135,8 +138,10 @@ class KeyTable:
             bits |= key.bits
             if key.values is not None:
                 kinds.append((key.rank, name, key.values))
-            elif key.fact and (not key.only or key.only & scope):
-                facts.setdefault(key.fact, []).append((key.rank, name))
+            elif key.fact:
+                fact, rank = (key.fact, key.rank) if not key.only or key.only & scope else (key.bare, guessed.RANK)
+                if fact:
+                    facts.setdefault(fact, []).append((rank, name))
             elif key.flat:
                 flat.append((key.flat, key.place, name))
         kinds.sort(key=lambda known: known[0])
@@ -162,21 +167,23 @@ class KeyTable:
             if key is None:
                 key = self._learn(name)
             bits |= key.bits
-            fact = key.fact
+            fact, rank = key.fact, key.rank
+            if key.only and not key.only & scope:
+                fact, rank = key.bare, guessed.RANK
             if not fact:
                 if key.flat:
                     seen.flat.setdefault(key.flat, []).append((key.place, value))
                 continue
             if key.values is not None:
                 value = key.values.get(value) if value.__class__ is str else None
-            if value is None or (key.only and not key.only & scope):
+            if value is None:
                 continue
             if value.__class__ is str and len(value) <= _LONGEST_REDACTED and _says_nothing(value):
                 continue
-            if fact in facts and ranks.get(fact, -1) <= key.rank:
+            if fact in facts and ranks.get(fact, -1) <= rank:
                 continue
             facts[fact] = value
-            ranks[fact] = key.rank
+            ranks[fact] = rank
         seen.dialects |= bits
 
     def unread(self, name: str) -> tuple[str, ...]:
@@ -186,7 +193,9 @@ class KeyTable:
             if len(self._unread) >= _MEMO_SIZE:
                 self._unread.clear()
             key = self._meaning(name)
-            known = bool(key.fact or key.flat) or any(name in d.keys or name in d.ignored for d in self._dialects)
+            known = (bool(key.fact or key.flat) and key.rank < guessed.RANK) or any(
+                name in d.keys or name in d.ignored for d in self._dialects
+            )
             found = self._unread[name] = () if known else self.names(key.bits)
         return found
 
@@ -224,13 +233,14 @@ class KeyTable:
             return Key(bits, "kind", rank, values)
         if name in self._ranks:
             fact, rank = self._ranks[name]
-            return Key(bits, fact, rank, only=0 if "." in name else self._owners(name))
+            bare = "" if "." in name else guessed.fact_of(name)
+            return Key(bits, fact, rank, only=0 if "." in name else self._owners(name), bare=bare)
         for prefix, flat in self._flat.items():
             if name.startswith(prefix):
                 index, _, rest = name[len(prefix) :].partition(".")
                 if index.isascii() and index.isdecimal() and len(index) <= 5 and int(index) <= MAX_INDEX:
                     return Key(bits, flat=flat, place=(int(index), rest))
-        return Key(bits)
+        return Key(bits, guessed.fact_of(name), guessed.RANK)
 
     def _owners(self, name: str) -> int:
         return sum(self._bits[d.name] for d in self._dialects if any(name in keys for keys in d.fields.values()))
@@ -241,6 +251,16 @@ class KeyTable:
         bits = sum(self._bits[d.name] for d in self._dialects if _told_by(scope, d.scopes))
         self._scopes[scope] = bits
         return bits
+
+
+def _kinds(dialects: list[Dialect]) -> dict[str, tuple[int, dict[str, KindOf]]]:
+    """key -> (rank, value -> kind); what several dialects say of one key is put together."""
+    kinds: dict[str, tuple[int, dict[str, KindOf]]] = {}
+    for dialect in dialects:
+        for key, values in dialect.kinds.items():
+            rank, known = kinds.get(key, (dialect.kind_order, {}))
+            kinds[key] = (min(rank, dialect.kind_order), {**values, **known})
+    return kinds
 
 
 def _ranks(dialects: list[Dialect]) -> dict[str, tuple[str, int]]:

@@ -16,6 +16,8 @@ Json = dict[str, Any]
 
 _PYTHON = frozenset(("args", "kwargs", "sanitize_inputs_outputs"))
 """OpenInference (LlamaIndex, smolagents), Traceloop's decorators; the last is an argument of smolagents' own."""
+_AUTOGEN = frozenset(("args", "cancellation_token"))
+"""Parameters of `BaseTool.run_json` of AutoGen, as OpenInference records a call of it."""
 _OUTPUTS = ("text", "json", "error-text", "error-json", "content")
 """`type` of a `LanguageModelV2ToolResultOutput`."""
 _SHARED = 4096
@@ -24,7 +26,7 @@ _JSON_STARTS = frozenset(("{", "[", '"', " ", "\n"))
 
 
 def call_id(part: Json) -> str | None:
-    for key in ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id"):
+    for key in ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id", "ref"):
         found = part.get(key)
         if isinstance(found, str) and found:
             return found
@@ -88,9 +90,11 @@ def unwrap_python(step: Step) -> None:
     """Take the arguments out of `{"args": [], "kwargs": {..}}`: so instrumentors record a call of a Python function."""
     tool = step.tool
     given = tool.arguments if tool is not None else None
-    if tool is None or not isinstance(given, dict) or given.get("args") or not given.keys() <= _PYTHON:
+    if tool is None or not isinstance(given, dict):
         return
-    if isinstance(given.get("kwargs"), dict):
+    if given.keys() == _AUTOGEN and isinstance(given["args"], dict):
+        step.tool = tool_call(tool.name, tool.call_id, given["args"], tool.result)
+    elif given.keys() <= _PYTHON and not given.get("args") and isinstance(given.get("kwargs"), dict):
         step.tool = tool_call(tool.name, tool.call_id, given["kwargs"], tool.result)
 
 

@@ -130,6 +130,7 @@ DIALECT = Dialect(
         "cache_read_tokens": ("ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"),
         "cache_write_tokens": ("ai.usage.inputTokenDetails.cacheWriteTokens",),
         "reasoning_tokens": ("ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens"),
+        "usage_object": ("ai.response.providerMetadata",),
         "tool_name": ("ai.toolCall.name",),
         "call_id": ("ai.toolCall.id",),
         "arguments": ("ai.toolCall.args",),

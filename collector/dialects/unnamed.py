@@ -1,0 +1,44 @@
+"""Tool calls that have no id: of models that give none (Ollama, Gemini), or whose instrumentation leaves it out.
+
+A call without an id cannot be joined with its result in a later model call. But that model call is given both, one after
+the other, at the end of its history: there the order tells which result is whose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trailhound.collector.dialects.conversation import ROLES, Conversation
+from trailhound.collector.dialects.shapes import MessageReader
+from trailhound.model import Step, ToolCall
+
+
+def new_calls(messages: list[Any]) -> list[ToolCall]:
+    """The calls without ids, with their results, that the last answer in a model's input asked for; [] for none.
+
+    Those of earlier answers were new to earlier model calls.
+    """
+    at = next((i for i in range(len(messages) - 1, -1, -1) if _answers(messages[i])), None)
+    if at is None:
+        return []
+    asked, given = Conversation(), Conversation()
+    MessageReader(asked, output=True).message(messages[at])
+    for message in messages[at + 1 :]:
+        MessageReader(given, output=False).message(message)
+    if any(call.call_id is not None for call in asked.requests):
+        return []
+    pairs = zip(asked.requests, given.unnamed, strict=False)
+    return [ToolCall(call.name, None, call.arguments, result, call.arguments_hash) for call, result in pairs]
+
+
+def _answers(message: Any) -> bool:
+    role = message.get("role", message.get("type")) if isinstance(message, dict) else None
+    return isinstance(role, str) and ROLES.get(role) == "assistant"
+
+
+def add(step: Step, calls: list[ToolCall]) -> None:
+    """Give `step`, the model call that was given the results of `calls`, both ends of each, under an id of its own."""
+    for number, call in enumerate(calls):
+        call_id = f"{step.span_id}.{number}"
+        step.tool_requests += (ToolCall(call.name, call_id, call.arguments, None, call.arguments_hash),)
+        step.tool_responses += (ToolCall("", call_id, None, call.result),)
