@@ -45,7 +45,7 @@ def test_earlier_calls_were_new_to_earlier_model_calls() -> None:
 
 
 def test_several_results_in_order() -> None:
-    calls = [{"function": {"name": name, "arguments": {}}} for name in ("find", "count")]
+    calls: list[dict[str, Any]] = [{"function": {"name": name, "arguments": {}}} for name in ("find", "count")]
     step = model_call(
         [{"role": "assistant", "tool_calls": calls}, *({"role": "tool", "content": r} for r in ("yes", "3"))]
     )
