@@ -39,12 +39,16 @@ class ApprovalRule(Evaluator[RuleSettings, Awaiting]):
     """
 
     rule = "approval"
+    needs = "calls"
     reads = ("tool",)
     StateType = Awaiting
 
     def __init__(self, settings: RuleSettings, tools: Tools) -> None:
         super().__init__(settings, tools)
         self.scopes = ("trajectory",) if tools.any_high_risk else ()
+
+    def heeds(self, tool: str) -> bool:
+        return self.tools.of(tool).high_risk
 
     def step(self, state: Awaiting, step: Step, run_id: str) -> None:
         call = step.tool

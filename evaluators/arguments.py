@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from trailhound.demands import TaskContract
@@ -35,7 +35,7 @@ class Arguments(ContractRule[Wrong, Checked]):
     """
 
     rule = "arguments"
-    of_calls_alone = True
+    needs = "calls"
 
     def demand(self, entry: TaskContract, where: str) -> Checked | None:
         return {
@@ -59,6 +59,9 @@ class Arguments(ContractRule[Wrong, Checked]):
                 wrong = check.fault(arguments)
                 if wrong is not None:
                     track.by_field.setdefault((tool, check.path), Hits()).add(step, wrong)
+
+    def quiet(self, tracks: Collection[Wrong]) -> bool:
+        return not any(track.by_field or track.unseen for track in tracks)
 
     def tell(self, track: Wrong, demand: Checked, contract: str, run: Run) -> Iterable[Draft]:
         for (tool, path), hits in track.by_field.items():

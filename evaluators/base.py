@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from trailhound.evaluators.rule_settings import RuleSettings
 from trailhound.model import FindingState, Kind, Run, Scope, Severity, Step
@@ -140,6 +140,8 @@ class State(Part):
 
 RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
+Needs = Literal["nothing", "calls", "findings"]
+
 Settings = TypeVar("Settings", bound=RuleSettings)
 S = TypeVar("S", bound=State)
 
@@ -164,8 +166,10 @@ class Evaluator(Generic[Settings, S]):
     """Part of each finding's id; raise it when the same facts should be reported anew."""
     reads: ClassVar[tuple[Kind, ...]]
     """The kinds of step it is fed."""
-    concludes_early: ClassVar[bool] = False
+    concludes_early: bool = False
     """Whether `conclude` has something to say of a run that has not ended."""
+    needs: Needs = "nothing"
+    """What must be there before `conclude` has anything to say: `calls`, it was fed some; `findings`, it reported some."""
     supersedes: ClassVar[tuple[str, ...]] = ()
     """Rules whose findings are not told when one finding of this rule has all their evidence."""
     compares_runs: ClassVar[bool] = False
@@ -186,6 +190,21 @@ class Evaluator(Generic[Settings, S]):
     def step(self, state: S, step: Step, run_id: str) -> None:
         """Take the next call in order; `run_id` tells apart the runs of a session or agent."""
         raise NotImplementedError
+
+    def steps(self, state: S, steps: Iterable[Step], run_id: str) -> None:
+        """Take the next calls of one run: `step` for each, unless a rule can do better.
+
+        Must take them one after the other: when it raises, the one taken last is what it failed at.
+        """
+        for step in steps:
+            self.step(state, step, run_id)
+
+    def heeds(self, tool: str) -> bool:
+        """Whether calls of a tool with this name can matter to it: asked once for a name, to spare it the others.
+
+        It may be fed them all the same, and is fed every step that hands a task over (`Step.hands_to`).
+        """
+        return True
 
     def looks_back_ns(self, scope: Scope) -> int:
         """How far back, before a run's start, the steps of its scope matter: read from the store after a restart."""

@@ -103,6 +103,13 @@ class Baseline:
         ordered = self._windows[metric].sorted
         return middle(ordered) if ordered else None
 
+    def centers(self, min_runs: int) -> list[float | None]:
+        """By metric the median's logarithm, or a little less; None where fewer than `min_runs` runs are known."""
+        if self._pinned is not None:
+            return [None if t is None or t.runs < min_runs else t.center for t in self._pinned]
+        ordered = [window.sorted for window in self._windows]
+        return [each[(len(each) - 1) // 2] if len(each) >= max(1, min_runs) else None for each in ordered]
+
     def median(self, metric: int) -> float | None:
         center = self.center(metric)
         return None if center is None else unlog(center, metric)
@@ -155,13 +162,11 @@ class Excess:
 def excesses(values: Values, baseline: Baseline, over: float, spread: float, min_runs: int) -> list[Excess]:
     """The metrics that are more than `over` above the median and beyond `spread` robust deviations of the logarithms."""
     found = []
-    least = math.log1p(over) - 1e-9  # a little less than what is compared below: this only passes over most of them
-    for metric, value in enumerate(values):
-        if value is None or value < LEAST[metric]:
-            continue
-        center = baseline.center(metric)
-        if center is None or math.log(value) < center + least or baseline.runs(metric) < min_runs:
-            continue
+    log, least = math.log, math.log1p(over) - 1e-9  # a little less than what is compared below
+    for metric, floor in enumerate(baseline.centers(min_runs)):
+        value = values[metric]
+        if floor is None or value is None or value < LEAST[metric] or log(value) < floor + least:
+            continue  # nearly always
         median = baseline.median(metric) or 0.0
         if value > (1 + over) * median and value >= median + LEAST[metric]:
             excess = _beyond(metric, value, median, baseline, spread)

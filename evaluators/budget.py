@@ -9,14 +9,12 @@ from typing import Any
 
 from trailhound.clock import rfc3339
 from trailhound.evaluators.base import Draft, Evaluator, State
-from trailhound.evaluators.limits import Amount, Budgeted, BudgetSettings, Limit
-from trailhound.evaluators.spending import Metric, Spending, merged, part_of
+from trailhound.evaluators.limits import FORESEEN_AT, Amount, Budgeted, BudgetSettings, Limit
+from trailhound.evaluators.spending import BOUNDLESS, Metric, Spending, merged, part_of
 from trailhound.evaluators.tools import Tools
 from trailhound.evaluators.windows import PARTS
 from trailhound.model import Run, Scope, Step
 
-FORESEEN_AT = 0.5
-"""Share of a window's budget that must be used before its end is projected: a rate needs something to go by."""
 FORESEEN_AFTER = 0.05
 """... and the share of the window that must have passed."""
 _ENDLESS = 2**63
@@ -83,6 +81,25 @@ class Budget(Evaluator[BudgetSettings, Used]):
     def begin(self, scope: Scope) -> Used:
         return Used(scope=scope, end_ns=0 if self._budgets[scope].windows else _ENDLESS)
 
+    def steps(self, state: Used, steps: Iterable[Step], run_id: str) -> None:
+        pile = list(steps)
+        if not state.begin_ns <= pile[0].start_ns < state.end_ns:
+            self.step(state, pile.pop(0), run_id)  # another window begins
+        if pile and not self._passes(state, pile, run_id):
+            for step in pile:
+                self.step(state, step, run_id)
+
+    def _passes(self, state: Used, pile: list[Step], run_id: str) -> bool:
+        """Whether these steps were taken together, as they leave all that is limited far from its limit."""
+        budget, spending = self._budgets[state.scope], state.spending
+        if state.over or pile[-1].start_ns >= state.end_ns:
+            return False
+        if budget.in_doubt(spending) or not spending.add_below(pile, budget.near, run_id if budget.timed else None):
+            return False
+        if state.parts:
+            state.parts[state.begin_ns].add_below(pile, BOUNDLESS, None)
+        return True
+
     def step(self, state: Used, step: Step, run_id: str) -> None:
         budget = self._budgets[state.scope]
         if not state.begin_ns <= step.start_ns < state.end_ns:
@@ -94,15 +111,16 @@ class Budget(Evaluator[BudgetSettings, Used]):
         if state.parts:
             state.parts[state.begin_ns].add(step)
         near = budget.near_by_tool if step.kind == "tool" else budget.near_by_model
-        if budget.windows is None and not near(spending) and not spending.unpriced and not spending.without_usage:
+        if not near(spending) and not state.over and not budget.in_doubt(spending):
             return  # nearly always
         for limit in budget.by_tool if step.kind == "tool" else budget.by_model:
             self._look(state, budget, limit, getattr(spending, limit[0]), step)
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
         concluded = self._budgets[state.scope].concluded
-        if run.status != "completed" and not (concluded and run.ended_ns - run.started_ns >= concluded[0][2]):
-            return ()  # nearly always: not long enough for a budget of time
+        long = bool(concluded) and run.ended_ns - run.started_ns >= concluded[0][2]
+        if not long and (run.status != "completed" or not state.findings):
+            return ()  # nearly always
         drafts: list[Draft] = []
         for limit in concluded:
             used = run.ended_ns - run.started_ns - run.waited_ns

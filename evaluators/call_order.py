@@ -29,6 +29,8 @@ class Made(Part):
     stray: Hits | None = None
     """EXACT: the first call that had no place."""
     masks: list[int] = field(default_factory=list)
+    alike: int = 0
+    """How many of the last of `masks` are equal."""
     cut: bool = False
     over: Hits | None = None
     """The calls beyond `max_calls`."""
@@ -48,7 +50,8 @@ class CallOrder(ContractRule[Made, Expected]):
 
     def __init__(self, settings: RuleSettings, tools: Tools) -> None:
         super().__init__(settings, tools)
-        self.at_end_alone = all(d.mode != "EXACT" and d.max_calls is None for d in self._demands.values())
+        self.concludes_early = any(d.exact or d.max_calls is not None for d in self._demands.values())
+        self.at_end_alone = not self.concludes_early
 
     def demand(self, entry: TaskContract, where: str) -> Expected | None:
         order = entry.order
@@ -58,7 +61,7 @@ class CallOrder(ContractRule[Made, Expected]):
 
     def mark(self, demand: Expected, name: str) -> int | None:
         mask = demand.mask(name)
-        return mask if mask or demand.mode == "EXACT" or demand.max_calls is not None else None
+        return mask if mask or demand.exact or demand.max_calls is not None else None
 
     def track(self) -> Made:
         return Made()
@@ -68,10 +71,18 @@ class CallOrder(ContractRule[Made, Expected]):
         if demand.max_calls is not None and track.number > demand.max_calls:
             track.over = track.over or Hits()
             track.over.add(step)
-        if demand.mode == "EXACT":
+        if demand.exact:
             self._follow(track, demand, mark, step)
         elif mark:
-            self._note(track, len(demand), mark, step)
+            track.calls.add(step)
+            alike = track.alike + 1 if track.alike and track.masks[-1] == mark else 1
+            if alike > demand.steps:
+                return  # so many of one kind in a row change nothing any more
+            if len(track.masks) < MAX_CALLS:
+                track.masks.append(mark)
+                track.alike = alike
+            else:
+                track.cut = True
 
     def _follow(self, track: Made, demand: Expected, mark: int, step: Step) -> None:
         if track.places == 0:
@@ -84,15 +95,6 @@ class CallOrder(ContractRule[Made, Expected]):
             track.stray = Hits()
             track.stray.add(step, step.tool.name if step.tool is not None else step.name)
             track.due = (*demand.due(before), *(("the end of the run",) if demand.done(before) else ()))
-
-    def _note(self, track: Made, longest: int, mark: int, step: Step) -> None:
-        track.calls.add(step)
-        if track.masks[-longest:] == [mark] * longest:
-            return  # so many of one kind in a row change nothing any more
-        if len(track.masks) < MAX_CALLS:
-            track.masks.append(mark)
-        else:
-            track.cut = True
 
     def tell(self, track: Made, demand: Expected, contract: str, run: Run) -> Iterable[Draft]:
         if track.over is not None:
@@ -117,7 +119,7 @@ class CallOrder(ContractRule[Made, Expected]):
 
     def _unmet(self, track: Made, demand: Expected, contract: str) -> Draft | None:
         """What is missing now that no more calls come."""
-        if demand.mode == "EXACT":
+        if demand.exact:
             places = demand.start if track.places < 0 else track.places
             missing = None if demand.done(places) else " or ".join(demand.due(places))
         else:

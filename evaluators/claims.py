@@ -58,7 +58,7 @@ _CONFIRM = re.compile(
 )
 _FENCES = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^\s*>.*$", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』")
-_MARK = re.compile('[`>"“«「『]')
+_MARKS, _FOREIGN_MARKS = '`>"', "“«「『"
 """One of them is in every quote and every piece of code."""
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:\.(?=\S)[^.!?。！？\n]+)*[.!?。！？\n]*")
 _BOUNDARY = re.compile(r"[,;，；、]| [–—-] ")
@@ -118,7 +118,7 @@ def sentences(text: str) -> Iterator[str]:
 
 def _unquoted(text: str) -> str:
     """The text without code and quotes; nearly all have none."""
-    if _MARK.search(text) is None:
+    if not any(map(text.__contains__, _MARKS if text.isascii() else _MARKS + _FOREIGN_MARKS)):
         return text
     return _QUOTED.sub(" ", _FENCES.sub(" ", text))
 

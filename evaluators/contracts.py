@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from trailhound.demands import TaskContract
 from trailhound.evaluators.base import (
@@ -101,7 +101,7 @@ class Hits(Part):
         if self.about is None:
             self.about, self.first_ns, self.said = step, now, said
         self.calls += 1
-        self.last_ns = max(self.last_ns, now)
+        self.last_ns = self.last_ns if self.last_ns > now else now  # noqa: FURB136 - `max` is a call
         if len(self._made) < MAX_EVIDENCE:
             self._made.append((step.trace_id, step.span_id))
 
@@ -139,8 +139,6 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
     StateType = Ledger
     at_end_alone: bool = False
     """Whether it has nothing to say of a run that has not ended."""
-    of_calls_alone: ClassVar[bool] = False
-    """Whether it has nothing to say without a call that a demand is about."""
 
     def __init__(self, settings: RuleSettings, tools: Tools) -> None:
         super().__init__(settings, tools)
@@ -165,36 +163,45 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
     def take(self, track: T, demand: Demand, mark: Any, step: Step) -> None:
         """Note a call that the demand is about."""
 
+    def quiet(self, tracks: Collection[T]) -> bool:
+        """Whether there is nothing to tell of these, whatever the run."""
+        return False
+
     @abstractmethod
     def tell(self, track: T, demand: Demand, contract: str, run: Run) -> Iterable[Draft]:
         """What of the demand is not met; `contract` says whose it is."""
 
+    def heeds(self, tool: str) -> bool:
+        return any(self.mark(demand, tool) is not None for demand in self._demands.values())
+
     def step(self, state: Ledger[T], step: Step, run_id: str) -> None:
-        call = step.tool
-        if call is None or step.status not in EXECUTED:
-            return
-        for number, whose, mark in self._claims(call.name, step.agent):
-            self._enter(state.tracks, number, whose, mark, step)
+        self.steps(state, (step,), run_id)
 
-    def _enter(self, tracks: dict[Claim, T], number: int, whose: Whose, mark: Any, step: Step) -> None:
+    def steps(self, state: Ledger[T], steps: Iterable[Step], run_id: str) -> None:
         """Until another agent's call comes under a contract both readings of it have seen the same, in one track."""
-        demand, widely = self._demands[number], (number, True)
-        track = tracks.get(widely)
-        if track is None:
-            track = tracks[widely] = self.track()
-        narrow = tracks.get((number, False))
-        if whose == "other" and narrow is None:
-            tracks[number, False] = track.copy()
-        elif whose == "own" and narrow is not None:
-            self.take(narrow, demand, mark, step)
-        self.take(track, demand, mark, step)
+        tracks, claims, take = state.tracks, self._claims, self.take
+        for step in steps:
+            call = step.tool
+            if call is None or step.status not in EXECUTED:
+                continue
+            for widely, narrowly, whose, demand, mark in claims(call.name, step.agent):
+                track = tracks.get(widely)
+                if track is None:
+                    track = tracks[widely] = self.track()
+                if whose == "other" and narrowly not in tracks:
+                    tracks[narrowly] = track.copy()
+                elif whose == "own" and narrowly in tracks:
+                    take(tracks[narrowly], demand, mark, step)
+                take(track, demand, mark, step)
 
-    def _find_claims(self, name: str, agent: str | None) -> tuple[tuple[int, Whose, Any], ...]:
+    def _find_claims(self, name: str, agent: str | None) -> tuple[tuple[Claim, Claim, Whose, Demand, Any], ...]:
+        """What a call of this tool by this agent counts for: under both readings, as whose call, and how."""
         marks = {i: mark for i, demand in self._demands.items() if (mark := self.mark(demand, name)) is not None}
-        return tuple((i, whose, marks[i]) for i, whose in self.tools.contracts.claims(agent) if i in marks)
+        claims = [(i, whose) for i, whose in self.tools.contracts.claims(agent) if i in marks]
+        return tuple(((i, True), (i, False), whose, self._demands[i], marks[i]) for i, whose in claims)
 
     def conclude(self, state: Ledger[T], run: Run) -> Iterable[Draft]:
-        if (self.at_end_alone and not ended(run)) or (self.of_calls_alone and not state.tracks):
+        if (self.at_end_alone and not ended(run)) or self.quiet(state.tracks.values()):
             return ()
         found: list[Draft] = []
         for claim in self.tools.contracts.of_run(run):

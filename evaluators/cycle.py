@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -93,18 +94,28 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
         self._calls = Repetition(tools)
 
     def step(self, state: Cycles, step: Step, run_id: str) -> None:
-        call = step.tool
-        if call is None or step.status not in EXECUTED:
-            return
-        lane, most = state.lanes.get(step.scope_id), self.settings.max_repeats
-        if lane is None or len(state.lanes) > 1:
-            lane = lane_of(state.lanes, step.scope_id)
-        if isinstance(lane, Lane):
-            self._take(state, lane, step)
-        elif lane.add(call.name, step, run_id, most, 2 * most + 2):
-            later = state.lanes[step.scope_id] = Lane()
-            for each, _ in lane.calls:
-                self._take(state, later, each)
+        self.steps(state, (step,), run_id)
+
+    def steps(self, state: Cycles, steps: Iterable[Step], run_id: str) -> None:
+        lanes, most = state.lanes, self.settings.max_repeats
+        for step in steps:
+            call = step.tool
+            if call is None or step.status not in EXECUTED:
+                continue
+            lane = lanes.get(step.scope_id)
+            if lane is None or len(lanes) > 1:
+                lane = lane_of(lanes, step.scope_id)
+            if isinstance(lane, Early):
+                if lane.add(call, step, run_id, most, self.tools, 2 * most + 2):
+                    self._look_back(state, step.scope_id, lane)
+            else:
+                self._take(state, lane, step)
+
+    def _look_back(self, state: Cycles, whose: str, early: Early) -> None:
+        """One of the agent's tools was called often enough: from now on all its calls are compared."""
+        lane = state.lanes[whose] = Lane()
+        for call, _ in early.calls:
+            self._take(state, lane, call)
 
     def _take(self, state: Cycles, lane: Lane, step: Step) -> None:
         mark = None if step.tool is None else self.tools.mark(step.tool)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State
-from trailhound.evaluators.profile import Portrait, Portraits, Profile
+from trailhound.evaluators.profile import LOOKED_AT, Portrait, Portraits, Profile
 from trailhound.model import Run, Step
 
 _IN_WORDS = {"system_prompt": "system prompt", "tools": "tool definitions", "model": "model"}
@@ -29,6 +29,7 @@ class Drift(Evaluator[RuleSettings, Seen]):
     """
 
     rule = "drift"
+    needs = "calls"
     reads = ("llm",)
     concludes_early = True
     StateType = Seen
@@ -36,9 +37,22 @@ class Drift(Evaluator[RuleSettings, Seen]):
     def step(self, state: Seen, step: Step, run_id: str) -> None:
         state.portraits.add(step)
 
+    def steps(self, state: Seen, steps: Iterable[Step], run_id: str) -> None:
+        known, add = state.portraits.of, state.portraits.add
+        for step in steps:
+            portrait = known.get(step.scope_id)
+            if portrait is None or portrait.calls < LOOKED_AT or step.model is not portrait.model:
+                add(step)
+
     def conclude(self, state: Seen, run: Run) -> Iterable[Draft]:
         if run.previous is None:
             return ()
+        known = state.portraits.of
+        if len(known) == 1:  # nearly always one agent, which is as it was
+            (portrait,) = known.values()
+            before = run.previous(portrait.first.agent or run.agent or "")
+            if before is None or before == (portrait.known or portrait.profile):
+                return ()
         found: list[Draft] = []
         for agent, (profile, portrait) in state.portraits.by_agent(run.agent).items():
             before = run.previous(agent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from trailhound.demands import TaskContract
@@ -30,7 +30,7 @@ class ForbiddenTool(ContractRule[Ran, Forbidden]):
     """
 
     rule = "forbidden-tool"
-    of_calls_alone = True
+    needs = "calls"
 
     def demand(self, entry: TaskContract, where: str) -> Forbidden | None:
         return tuple(entry.must_not) or None
@@ -46,6 +46,9 @@ class ForbiddenTool(ContractRule[Ran, Forbidden]):
         if hits is None:
             hits = track.by_name[mark] = Hits()
         hits.add(step, step.tool.name if step.tool is not None else mark)
+
+    def quiet(self, tracks: Collection[Ran]) -> bool:
+        return not tracks
 
     def tell(self, track: Ran, demand: Forbidden, contract: str, run: Run) -> Iterable[Draft]:
         for name, hits in track.by_name.items():

@@ -42,7 +42,7 @@ class Guarded(Evaluator[Any, Any]):
         super().__init__(inner.settings, inner.tools)
         self._inner, self._clock, self._budget_s = inner, clock, budget_s
         self._overruns = 0
-        for name in ("rule", "version", "reads", "concludes_early", "compares_runs", "supersedes", "scopes"):
+        for name in ("rule", "version", "reads", "concludes_early", "compares_runs", "needs", "supersedes", "scopes"):
             setattr(self, name, getattr(inner, name))
 
     def begin(self, scope: Scope) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,15 +92,35 @@ class Injection(Evaluator[InjectionSettings, Seen]):
         )
 
     def step(self, state: Seen, step: Step, run_id: str) -> None:
-        result = step.tool.result if step.tool is not None else step.output
-        if result is None or result.__class__ in _NO_TEXT:
+        self.steps(state, (step,), run_id)
+
+    def steps(self, state: Seen, steps: Iterable[Step], run_id: str) -> None:
+        held: list[tuple[Step, bytes]] = []
+        size = 0
+        for step in steps:
+            result = step.tool.result if step.tool is not None else step.output
+            if result is None or result.__class__ in _NO_TEXT:
+                continue
+            text = written(result)
+            if len(text) >= SHORT:
+                held.append((step, text))
+                size += len(text)
+            if size >= MAX_LOOKED:
+                self._look_through(state, held)
+                held, size = [], 0
+        if held:
+            self._look_through(state, held)
+
+    def _look_through(self, state: Seen, held: list[tuple[Step, bytes]]) -> None:
+        """One pass over several results: nearly always none holds anything. A kind that is found in a text is found in
+        it behind another line too."""
+        match = _together().Match
+        if len(held) > 1 and not self._own and not match(b"\n".join([text for _, text in held])):
             return
-        text = written(result)
-        if len(text) < SHORT:
-            return
-        found = _together().Match(text)
-        if found or self._own:
-            self._look(state, step, text, found or [])
+        for step, text in held:
+            found = match(text)
+            if found or self._own:
+                self._look(state, step, text, found or [])
 
     def _look(self, state: Seen, step: Step, text: bytes, found: list[int]) -> None:
         """Tell of the kinds that a result holds, and of what the patterns of the configuration find in it."""

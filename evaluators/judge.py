@@ -128,13 +128,13 @@ class ScopeJudge:
 
     def _stale(self, rewound: bool) -> bool:
         stale = rewound
-        for state in self._fold.states:
+        for state in self._fold.states.values():
             stale |= state.changed
             state.changed = False
         return stale
 
     def _agents_stand(self, run: Run) -> bool:
-        return all(
+        return not self._drafts or all(
             _agent(draft, run) == finding.agent
             for (_, draft), finding in zip(self._drafts, self._findings, strict=True)
         )
@@ -146,7 +146,7 @@ class ScopeJudge:
         draft.last_ns = max(draft.first_ns, draft.last_ns or run.ended_ns)
 
     def _standing(self, concluded: list[tuple[int, Draft]]) -> list[tuple[int, Draft]]:
-        by_anchor = {(i, d.anchor): d for i, state in enumerate(self._fold.states) for d in state.findings.values()}
+        by_anchor = {(i, d.anchor): d for i, state in self._fold.states.items() for d in state.findings.values()}
         by_anchor.update(((rule, draft.anchor), draft) for rule, draft in concluded)
         drafts = sorted(by_anchor.items(), key=lambda item: (item[1].first_ns, item[0]))
         return self._without_superseded([(rule, draft) for (rule, _), draft in drafts])

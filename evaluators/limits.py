@@ -13,10 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trailhound.config import Duration
 from trailhound.evaluators.base import RuleSettings
-from trailhound.evaluators.spending import METRICS, Metric, Spending
+from trailhound.evaluators.spending import BOUNDLESS, METRICS, Metric, Spending, Sums
 from trailhound.evaluators.windows import WindowLength, Windows
 from trailhound.model import Scope
 
+FORESEEN_AT = 0.5
+"""Share of a window's budget that must be used before its end is projected: a rate needs something to go by."""
+_PROJECTED = Decimal("0.49")
+"""A share a little below it, so that rounding passes nothing over."""
 Amount = int | Decimal
 Limit = tuple[Metric, Amount, Amount]
 """Metric, what may be used of it, and from where on it is a warning."""
@@ -88,11 +92,27 @@ class Budgeted:
         self.by_tool = tuple(limit for limit in self.all if limit[0] == "tool_calls") + any_step
         """The limits that a tool call can come nearer to."""
         self.by_model = tuple(limit for limit in self.all if limit[0] not in ("tool_calls", "duration")) + any_step
-        self.near_by_tool, self.near_by_model = _near(self.by_tool), _near(self.by_model)
-        """Whether any of them is nearly used up."""
         self.windows: Windows | None = None
         if isinstance(limits, WindowLimits):
             self.windows = Windows(limits.window, rolling=limits.rolling)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Find out from where on there may be something to say: a fixed window's end is projected before the warning."""
+        projects = self.windows is not None and not self.windows.rolling
+        near = {metric: _projected(limit) if projects else warn for metric, limit, warn in self.all}
+        if self.concluded:
+            del near["duration"]
+        self.near: Sums = tuple(near.get(metric, most) for metric, most in zip(METRICS, BOUNDLESS, strict=True))
+        """What no sum of METRICS may reach while nothing is to be said."""
+        self.near_by_tool, self.near_by_model = _near(self.by_tool, near), _near(self.by_model, near)
+        """Whether any of them is near."""
+        self._money = "cost_usd" in near
+        self._tokens = any(metric.endswith("tokens") for metric in near)
+
+    def in_doubt(self, spending: Spending) -> bool:
+        """Whether a part of what is limited is unknown."""
+        return bool((self._money and spending.unpriced) or (self._tokens and spending.without_usage))
 
 
 def _limits(limits: Limits) -> tuple[Limit, ...]:
@@ -108,9 +128,14 @@ def _limits(limits: Limits) -> tuple[Limit, ...]:
     return tuple(found)
 
 
-def _near(limits: tuple[Limit, ...]) -> Callable[[Spending], bool]:
+def _projected(limit: Amount) -> Amount:
+    share = limit * _PROJECTED
+    return share if isinstance(limit, Decimal) else int(share)
+
+
+def _near(limits: tuple[Limit, ...], near: dict[Metric, Amount]) -> Callable[[Spending], bool]:
     """What compares all sums with their thresholds, at the price of one loop in C."""
     if len(limits) < 2:
-        return lambda spending: any(getattr(spending, metric) >= warn for metric, _, warn in limits)
-    sums, thresholds = attrgetter(*(limit[0] for limit in limits)), tuple(limit[2] for limit in limits)
+        return lambda spending: any(getattr(spending, metric) >= near[metric] for metric, _, _ in limits)
+    sums, thresholds = attrgetter(*(limit[0] for limit in limits)), tuple(near[limit[0]] for limit in limits)
     return lambda spending: any(map(ge, sums(spending), thresholds))

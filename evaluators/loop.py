@@ -58,6 +58,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
     """
 
     rule = "loop"
+    needs = "findings"
     reads = ("tool", "llm")
     compares_runs = True
     scopes = ("trajectory", "session")
@@ -73,24 +74,35 @@ class Loop(Evaluator[LoopSettings, Loops]):
         return Loops(scope=scope)
 
     def step(self, state: Loops, step: Step, run_id: str) -> None:
-        if step.tool is None:
-            if state.answers or (step.output.__class__ is str and state.scope == "trajectory"):
-                self._answers.take(state, state.answers, step)
-            return
-        if state.answers:
-            state.answers.pop(step.scope_id, None)  # it goes on working
-        if step.status not in EXECUTED:
-            return
-        whose = step.scope_id if state.scope == "trajectory" else step.agent or ""
-        lane = state.lanes.get(whose)
-        if lane is None or len(state.lanes) > 1:
-            lane = lane_of(state.lanes, whose)
-        if isinstance(lane, Lane):
-            self._take(state, lane, step, run_id)
-        elif lane.add(step.tool.name, step, run_id, self.settings.max_repeats, 0):
-            later = state.lanes[whose] = Lane()
-            for call, its_run in lane.calls:
-                self._take(state, later, call, its_run)
+        self.steps(state, (step,), run_id)
+
+    def steps(self, state: Loops, steps: Iterable[Step], run_id: str) -> None:
+        lanes, answers, in_run = state.lanes, state.answers, state.scope == "trajectory"
+        most = self.settings.max_repeats
+        for step in steps:
+            if step.tool is None:
+                if answers or (in_run and step.output.__class__ is str):
+                    self._answers.take(state, answers, step)
+                continue
+            if answers:
+                answers.pop(step.scope_id, None)  # it goes on working
+            if step.status not in EXECUTED:
+                continue
+            whose = step.scope_id if in_run else step.agent or ""
+            lane = lanes.get(whose)
+            if lane is None or len(lanes) > 1:
+                lane = lane_of(lanes, whose)
+            if isinstance(lane, Early):
+                if lane.add(step.tool, step, run_id, most, self.tools):
+                    self._look_back(state, whose, lane)
+            else:
+                self._take(state, lane, step, run_id)
+
+    def _look_back(self, state: Loops, whose: str, early: Early) -> None:
+        """One of the agent's tools was called often enough: from now on all its calls are compared."""
+        lane = state.lanes[whose] = Lane()
+        for call, its_run in early.calls:
+            self._take(state, lane, call, its_run)
 
     def _take(self, state: Loops, lane: Lane, step: Step, run_id: str) -> None:
         mark = None if step.tool is None else self.tools.mark(step.tool)

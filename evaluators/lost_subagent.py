@@ -60,12 +60,14 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
     """
 
     rule = "lost-subagent"
+    needs = "calls"
     reads = ("handoff", "tool", "agent")
     StateType = Given
 
+    def heeds(self, tool: str) -> bool:
+        return _named_by(tool) is not None
+
     def step(self, state: Given, step: Step, run_id: str) -> None:
-        if step.hands_to is None and step.tool is not None and _named_by(step.tool.name) is None:
-            return  # nearly always
         taker = _taker(step)
         if taker is None or step.status not in ("ok", "open"):
             return

@@ -35,16 +35,28 @@ class Early(Part):
     calls: list[tuple[Step, str]] = field(default_factory=list)
     """(call, its run)"""
     names: dict[str, int] = field(default_factory=dict)
+    marks: dict[int, int] = field(default_factory=dict)
+    """How often each mark came (`Tools.mark`), of the tools that were called more often than may be repeated."""
     often: bool = False
-    """Whether a tool was called more often than may be repeated."""
+    """Whether a mark came more often than may be repeated."""
 
-    def add(self, name: str, step: Step, run_id: str, most: int, least: int) -> bool:
-        """Whether they must be looked at now: a tool came more than `most` times, among at least `least` calls."""
-        self.calls.append((step, run_id))
+    def add(self, call: ToolCall, step: Step, run_id: str, most: int, tools: Tools, least: int = 0) -> bool:
+        """Whether they must be looked at now: a mark came more than `most` times, among at least `least` calls."""
+        calls, name = self.calls, call.name
+        calls.append((step, run_id))
         count = self.names[name] = self.names.get(name, 0) + 1
-        if count > most:
-            self.often = True
-        return (self.often and len(self.calls) >= least) or len(self.calls) >= WINDOW
+        if count > most and not self.often:
+            self._mark(name, count - most, most, tools)
+        return (self.often and len(calls) >= least) or len(calls) >= WINDOW
+
+    def _mark(self, name: str, beyond: int, most: int, tools: Tools) -> None:
+        """Count the marks of a tool's calls: of all of them when it is the first beyond what may be, else of the last."""
+        calls = [step.tool for step, _ in (self.calls if beyond == 1 else self.calls[-1:])]
+        for call in calls:
+            mark = tools.mark(call) if call is not None and call.name == name else None
+            if mark is not None:
+                self.marks[mark] = self.marks.get(mark, 0) + 1
+                self.often |= self.marks[mark] > most
 
 
 Lane = TypeVar("Lane", bound=Part)

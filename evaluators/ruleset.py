@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trailhound.checked import near, validated
@@ -12,13 +11,14 @@ from trailhound.clock import Clock, SystemClock
 from trailhound.config import Config
 from trailhound.errors import Invalid
 from trailhound.evaluators.base import Evaluator, RuleSettings
+from trailhound.evaluators.dealing import Dealing
 from trailhound.evaluators.foreign import Guarded, Malformed, TooSlow
 from trailhound.evaluators.named import check_names
 from trailhound.evaluators.plugins import foreign_types
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
 from trailhound.evaluators.suppress import Suppressions
 from trailhound.evaluators.tools import Tools
-from trailhound.model import Kind, Scope, Step
+from trailhound.model import Scope
 
 if TYPE_CHECKING:  # `check` does without the library for metrics, which takes long to load
     from trailhound.metrics import Metrics
@@ -26,23 +26,18 @@ if TYPE_CHECKING:  # `check` does without the library for metrics, which takes l
 log = logging.getLogger(__name__)
 
 
-Readers = dict[Kind, tuple[tuple[int, Callable[[Any, Step, str], None]], ...]]
-"""By kind of step: the places of the rules that are fed it, with what takes it."""
-
-
 class ScopeRules:
     """The rules of one scope, and the places of those that take part in something."""
 
     def __init__(self, evaluators: list[Evaluator[Any, Any]]) -> None:
         self.evaluators = tuple(evaluators)
-        self.readers: Readers = {}
-        for index, evaluator in enumerate(evaluators):
-            for kind in evaluator.reads:
-                self.readers[kind] = (*self.readers.get(kind, ()), (index, evaluator.step))
-        self.concluding = tuple(i for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude)
+        self.dealing = Dealing(self.evaluators)
+        self.concluding = tuple(
+            (i, e, e.needs) for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude
+        )
         self.compare_runs = all(e.compares_runs for e in evaluators)
         """Whether in a scope wider than a run none of them speaks before a second run is there."""
-        self.concluding_early = tuple(i for i in self.concluding if evaluators[i].concludes_early)
+        self.concluding_early = tuple(each for each in self.concluding if each[1].concludes_early)
 
 
 class RuleSet:

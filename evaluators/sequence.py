@@ -22,14 +22,13 @@ class Expected:
         self.demand = order.model_dump(mode="json", exclude_defaults=True) | {"mode": order.mode}
         """As in the configuration."""
         self.mode = order.mode
+        self.exact = order.mode == "EXACT"
         self.max_calls = order.max_calls
         steps = [OrderStep(any_of=[step]) if isinstance(step, str) else step for step in order.tools]
         self.names = tuple(tuple(step.any_of) for step in steps)
         self.optional = tuple(step.optional for step in steps)
+        self.steps = len(self.names)
         self.start = self._skipping(1)
-
-    def __len__(self) -> int:
-        return len(self.names)
 
     def mask(self, name: str) -> int:
         """The steps that a call of this tool can be."""
@@ -68,7 +67,13 @@ class Expected:
     @staticmethod
     def _out_of_order(masks: Sequence[int], asked: list[int]) -> int | None:
         calls = iter(masks)
-        return next((p for p in asked if not any(mask >> p & 1 for mask in calls)), None)
+        for p in asked:
+            for mask in calls:
+                if mask >> p & 1:
+                    break
+            else:
+                return p
+        return None
 
     def words(self, place: int) -> str:
         return " or ".join(self.names[place])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from operator import attrgetter, ge
+from typing import Literal, cast
 
 from trailhound.evaluators.base import EXECUTED, MAX_EVIDENCE, Part, Ref
 from trailhound.model import Step, Usage
@@ -18,6 +19,12 @@ METRICS: tuple[Metric, ...] = (
 )  # fmt: skip
 SUMS = METRICS[:-1]
 _UNKNOWN = Usage()
+_NOTHING = Decimal(0)
+_END = attrgetter("end_ns")
+Sums = tuple[int | Decimal, ...]
+"""One for each of METRICS."""
+BOUNDLESS: Sums = tuple(Decimal(2**63) if metric == "cost_usd" else 2**63 for metric in METRICS)
+_REACHES: Callable[[int | Decimal, int | Decimal], bool] = ge
 MODEL_KINDS = ("llm", "embedding")
 MAX_RUNS = 256
 """Runs of a session or agent whose duration is followed at once; of earlier ones the sum is kept."""
@@ -80,6 +87,36 @@ class Spending(Part):
             if given is None or written is None:
                 self._note(self.without_usage, step)
 
+    def add_below(self, steps: Sequence[Step], near: Sums, timed_run: str | None) -> bool:
+        """As `add` (and with `timed_run` as `add_time`) for steps in order; none is taken unless each sum stays below
+        `near`, as it then was all the time, and nothing is unknown."""
+        gain = _gain(steps)
+        if gain is None:
+            return False
+        turns, tools, models, tokens, cached, reasoning, cost = gain
+        start, last = self.runs.get(timed_run, (steps[0].start_ns,) * 2) if timed_run is not None else (0, 0)
+        end = max(last, steps[-1].start_ns, *map(_END, steps)) if timed_run is not None else 0
+        sums: tuple[int, int, int, int, int, int, Decimal, int] = (
+            self.turns + turns,
+            self.tool_calls + len(tools),
+            self.tokens + tokens,
+            self.fresh_tokens + tokens - cached,
+            self.cached_tokens + cached,
+            self.reasoning_tokens + reasoning,
+            self.cost_usd + cost,
+            self.duration + end - last,
+        )
+        if any(map(_REACHES, cast(Sums, sums), near)):
+            return False
+        self.first_ns = self.first_ns or steps[0].start_ns
+        self.turns, self.tool_calls, self.tokens, self.fresh_tokens = sums[:4]
+        self.cached_tokens, self.reasoning_tokens, self.cost_usd, self.duration = sums[4:]
+        self.tools += tools[: max(0, (self.room or MAX_EVIDENCE) - len(self.tools))]
+        self.models += models[: max(0, (self.room or MAX_EVIDENCE) - len(self.models))]
+        if timed_run is not None:
+            self._note_time(timed_run, start, end)
+        return True
+
     def add_time(self, step: Step, run_id: str) -> None:
         """Let the run's duration grow by what this step adds; only where durations are limited."""
         end = max(step.end_ns, step.start_ns)
@@ -87,6 +124,9 @@ class Spending(Part):
         if end > last:
             self.duration += end - last
             last = end
+        self._note_time(run_id, start, last)
+
+    def _note_time(self, run_id: str, start: int, last: int) -> None:
         self.runs[run_id] = (start, last)
         if len(self.runs) > MAX_RUNS:
             del self.runs[next(iter(self.runs))]
@@ -107,6 +147,36 @@ class Spending(Part):
     def _note(self, calls: list[Ref], step: Step) -> None:
         if len(calls) < (self.room or MAX_EVIDENCE):
             calls.append((step.trace_id, step.span_id))
+
+
+Gain = tuple[int, list[Ref], list[Ref], int, int, int, Decimal]
+"""What steps add: turns, tool calls, model calls, tokens, those read from a cache, those of reasoning, money."""
+
+
+def _gain(steps: Sequence[Step]) -> Gain | None:
+    """What steps add to the sums; None where a part of it is unknown, or a sum would sink."""
+    turns = tokens = cached = reasoning = 0
+    cost, tools, models = _NOTHING, list[Ref](), list[Ref]()
+    for step in steps:
+        usage = step.usage
+        if step.kind == "tool":
+            if step.status in EXECUTED:
+                tools.append((step.trace_id, step.span_id))
+        elif usage is not None or step.kind in MODEL_KINDS:
+            price = step.cost_usd
+            if usage is None or price is None or step.container:
+                return None
+            given, written, read = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0
+            if given is None or written is None or read > given + written:
+                return None
+            models.append((step.trace_id, step.span_id))
+            tokens += given + written
+            cached += read
+            reasoning += usage.reasoning_tokens or 0
+            cost += price
+            if step.status == "ok" and step.kind == "llm":
+                turns += 1
+    return turns, tools, models, tokens, cached, reasoning, cost
 
 
 def part_of(parts: int) -> Spending:

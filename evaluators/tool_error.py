@@ -74,6 +74,7 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
     """
 
     rule = "tool-error"
+    needs = "findings"
     reads = ("tool",)
     SettingsType = ToolErrorSettings
     StateType = Errors
@@ -89,22 +90,27 @@ class ToolError(Evaluator[ToolErrorSettings, Errors]):
         return Errors(rate=Rate() if scope == "agent" else None)
 
     def step(self, state: Errors, step: Step, run_id: str) -> None:
-        call = step.tool
-        if call is None or step.status not in EXECUTED:
-            return
-        failure = None if step.status == "ok" and not self.tools.failed(call) else _failure(step)
-        if state.rate is not None:
-            self._rate.take(state, state.rate, step, failed=failure is not None)
-            return
-        state.calls += 1
-        name = call.name
-        state.tools[name] = state.tools.get(name, 0) + 1
-        if failure is not None or name in state.tallies:
-            self._take(state, name, failure, step)
-        if state.waiting:
-            self._lose_patience(state, step)
-        if len(state.tools) > MAX_TOOLS:
-            _forget(state, next(iter(state.tools)))
+        self.steps(state, (step,), run_id)
+
+    def steps(self, state: Errors, steps: Iterable[Step], run_id: str) -> None:
+        failed, tools, tallies, rate = self.tools.failed, state.tools, state.tallies, state.rate
+        for step in steps:
+            call = step.tool
+            if call is None or step.status not in EXECUTED:
+                continue
+            failure = None if step.status == "ok" and not failed(call) else _failure(step)
+            if rate is not None:
+                self._rate.take(state, rate, step, failed=failure is not None)
+                continue
+            state.calls += 1
+            name = call.name
+            tools[name] = tools.get(name, 0) + 1
+            if failure is not None or name in tallies:
+                self._take(state, name, failure, step)
+            if state.waiting:
+                self._lose_patience(state, step)
+            if len(tools) > MAX_TOOLS:
+                _forget(state, next(iter(tools)))
 
     def _take(self, state: Errors, name: str, failure: str | None, step: Step) -> None:
         """A call of a tool that fails, or did before."""

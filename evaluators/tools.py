@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
 
 from trailhound.config import Tool
 from trailhound.demands import TaskContract
@@ -19,6 +18,10 @@ from trailhound.model import Step, ToolCall
 
 CACHED_NAMES = 4096
 """Names come from models: the look-up is cached for so many of them."""
+
+
+REMEMBERED = 128
+"""Calls whose mark is remembered: twice as many as one fold takes at once."""
 
 
 class Declared:
@@ -56,10 +59,8 @@ class Tools:
         self.contracts = Contracts(contracts or [])
         self.claiming = tuple(declared for _, declared in self._entries if declared.claims)
         """The entries that say how an answer claims what their tools do."""
-        self._marked_arguments: Any = None
-        self._marked_name = ""
-        self._mark: int | None = None
-        """Of the last call that was asked about."""
+        self._marked: dict[int, tuple[ToolCall, int | None]] = {}
+        """Of the last calls that were asked about, by identity."""
 
     def _find(self, name: str) -> Declared:
         """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
@@ -72,14 +73,16 @@ class Tools:
         """What tells most calls apart without looking at all they ask (`likeness.mark_of`); None for a tool declared
         `poll` and for unseen arguments.
 
-        The last one is remembered: rule after rule, scope after scope asks about the same call.
+        The last ones are remembered: rule after rule, scope after scope asks about the same calls.
         """
-        arguments, name = call.arguments, call.name
-        if arguments is self._marked_arguments and name == self._marked_name:
-            return self._mark
-        declared = self.of(name)
-        mark = None if arguments is None or declared.poll else mark_of(name, arguments, declared.volatile)
-        self._marked_arguments, self._marked_name, self._mark = arguments, name, mark
+        known = self._marked.get(id(call))
+        if known is not None and known[0] is call:
+            return known[1]
+        declared, arguments = self.of(call.name), call.arguments
+        mark = None if arguments is None or declared.poll else mark_of(call.name, arguments, declared.volatile)
+        if len(self._marked) >= REMEMBERED:
+            self._marked.clear()
+        self._marked[id(call)] = (call, mark)
         return mark
 
     def shape(self, call: ToolCall) -> Shape:

@@ -31,6 +31,7 @@ def hold_promises(cls: type[Evaluator[Any, Any]], steps: Sequence[Step], *, sett
         assert in_order.findings, f"{cls.rule} says nothing of these steps ({scope}): the test shows nothing"
         _copies_go_their_own_ways(rule, steps, scope, in_order)
         _nothing_outside_the_state(rule, steps, scope, in_order)
+        _together_as_one_by_one(rule, steps, scope, in_order)
         _memory_is_bounded(rule, steps, scope)
 
 
@@ -65,6 +66,15 @@ def _nothing_outside_the_state(rule: Evaluator[Any, Any], steps: Sequence[Step],
     again = _folded(rule, steps, scope)
     assert again == whole, (
         f"{rule.rule}: the same steps gave something else the second time: it remembers outside its state"
+    )
+
+
+def _together_as_one_by_one(rule: Evaluator[Any, Any], steps: Sequence[Step], scope: Scope, whole: State) -> None:
+    state = rule.begin(scope)
+    taken = [step for step in sorted(steps, key=lambda s: s.order) if step.kind in rule.reads]
+    rule.steps(state, (s for s in taken if s.tool is None or s.hands_to is not None or rule.heeds(s.tool.name)), "run")
+    assert state.findings == whole.findings, (
+        f"{rule.rule}: says something else of steps that come together (`steps`), or of a tool that it does not heed"
     )
 
 

@@ -1,7 +1,8 @@
 """CPU microseconds a span for judging: all evaluators together and each alone on runs of 16 spans, then other shapes.
 
 Run: `python tests/bench/bench_judge.py [--short]`. CPU time of this process. On the load of PERFORMANCE (16 spans a run,
-512 a request) all sets of rules take turns and medians are printed; `host` is what judging costs without any rule. Then,
+512 a request) all sets of rules take turns and medians are printed; `host` is what judging costs without any rule. The
+scopes wider than a run (two runs a session, 64 agents, 100 users, one tenant) are judged apart, with all they cost. Then,
 with every rule on and one `settle` a step, the best of the rounds: short and long runs, in order, late, looping.
 """
 
@@ -14,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -26,12 +28,12 @@ from trailhound.evaluators.baseline import Baseline, Typical
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.evaluators.profile import profiles_of
 from trailhound.evaluators.registry import evaluator_types
-from trailhound.model import Record, Run, Step
+from trailhound.model import Record, Run, Scope, Step
 from trailhound.testing import llm_step, run_header, tool_step
 from trailhound.testing_load import START_NS, LoadMaker
 
 ROUNDS = 3
-LOAD_BODIES, LOAD_ROUNDS, SPANS = 4, 25, 16
+LOAD_BODIES, LOAD_ROUNDS, SPANS, RUNS = 4, 25, 16, 32
 NORMAL = Baseline((), [Typical(2.1, 0.1, 50), Typical(10.0, 0.1, 50), None, Typical(3.0, 0.1, 50), None])
 """Runs of the load are as runs normally are."""
 CONFIG = Config.model_validate(
@@ -105,9 +107,13 @@ def judged(make: Make, length: int, scopes: int, rules: RuleSet = RULES) -> floa
 # ---------------------------------------------------------------- the load of PERFORMANCE: runs of 16 spans
 
 LIMITS = {"turns": 10**6, "tool_calls": 10**6, "tokens": 10**9, "fresh_tokens": 10**9, "cost_usd": 10**6, "duration": "9y"}  # fmt: skip
+WINDOWED = {metric: limit for metric, limit in LIMITS.items() if metric != "duration"} | {"window": "24h"}
 EVERYTHING: dict[str, Any] = {
     "tools": [{"match": ["issue_refund", "delete_*"], "risk": "high"}, {"match": "get_job_status", "poll": True}],
-    "rules": {"budget": {"run": LIMITS}},
+    "rules": {
+        "budget": {"run": LIMITS, "session": LIMITS, "agent": WINDOWED, "user": WINDOWED, "tenant": WINDOWED},
+        "tool-error": {"agent": {"rate": 0.5}},
+    },
     "contracts": [
         {
             "agent": "agent-*",
@@ -140,13 +146,49 @@ def judge_load(runs: list[tuple[list[Step], Run]], rules: RuleSet, *, one_by_one
     for steps, header in runs:
         judge = ScopeJudge(rules, "trajectory", header.trajectory_id, "default")
         header.status = "open"
-        for step in steps:
-            judge.put(step)
-            if one_by_one:
-                judge.settle(header)
-        judge.settle(header)
+        for part in [[step] for step in steps] if one_by_one else [steps]:
+            judge.put_all(part)
+            judge.settle(header)
         header.status = "completed"
         judge.close(header)
+
+
+Scoped = tuple[Scope, str]
+WIDER: tuple[tuple[Scope, Callable[[int], int]], ...] = (
+    ("session", lambda number: number // 2),
+    ("agent", lambda number: number % 64),
+    ("user", lambda number: number % 100),
+    ("tenant", lambda number: 0),
+)
+"""Which of its scope each run belongs to, by the number of the run."""
+
+
+def one_after_the_other(runs: list[tuple[list[Step], Run]]) -> list[tuple[list[Step], Run]]:
+    """The same runs, one beginning a minute after the other: those of one agent are seldom all at once."""
+    moved = []
+    for number, (steps, header) in enumerate(runs):
+        later = number * 60 * 10**9
+        moved.append(
+            ([replace(s, start_ns=s.start_ns + later, end_ns=s.end_ns and s.end_ns + later) for s in steps], header)
+        )
+    return moved
+
+
+def judge_wider(runs: list[tuple[list[Step], Run]], rules: RuleSet) -> None:
+    """The runs of each request in the scopes wider than a run, each of which is asked once a request."""
+    judges: dict[Scoped, ScopeJudge] = {}
+    for first in range(0, len(runs), RUNS):
+        changed: dict[Scoped, Run] = {}
+        for number, (steps, header) in enumerate(runs[first : first + RUNS], first):
+            for scope, which in WIDER:
+                if not rules.judges(scope):
+                    continue
+                key = (scope, f"{scope}:{which(number)}")
+                judge = judges.get(key) or judges.setdefault(key, ScopeJudge(rules, scope, key[1], "default"))
+                judge.put_all(steps, header.trajectory_id)
+                changed[key] = header
+        for key, header in changed.items():
+            judges[key].settle(header)
 
 
 def only(*rules: str) -> RuleSet:
@@ -176,7 +218,22 @@ def evaluators() -> dict[str, float]:
     sets = {"host": only(), "all evaluators, default": RuleSet(Config()), "all evaluators, everything": RuleSet(Config.model_validate(EVERYTHING))}  # fmt: skip
     found = load_costs(sets | {rule: only(rule) for rule in evaluator_types()}, one_by_one=False)
     alone = load_costs(sets, one_by_one=True)
-    return found | {f"{name}, spans one by one": cost for name, cost in alone.items()}
+    return found | {f"{name}, spans one by one": cost for name, cost in alone.items()} | wider_costs(sets)
+
+
+def wider_costs(sets: dict[str, RuleSet]) -> dict[str, float]:
+    """Median CPU us a span of all scopes wider than a run; without any rule there are none, so the host is in it."""
+    runs = one_after_the_other(recorded(LOAD_BODIES))
+    gc.collect()
+    gc.freeze()
+    taken: dict[str, list[float]] = {name: [] for name in sets if name != "host"}
+    for _ in range(LOAD_ROUNDS):
+        for name, times in taken.items():
+            begin = time.process_time_ns()
+            judge_wider(runs, sets[name])
+            times.append((time.process_time_ns() - begin) / 1000 / len(runs) / SPANS)
+    gc.unfreeze()
+    return {f"{name}, scopes wider than a run": round(statistics.median(times), 2) for name, times in taken.items()}
 
 
 def protobuf() -> float:

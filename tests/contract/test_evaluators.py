@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -268,7 +269,33 @@ def test_a_step_in_order_is_taken_once(rule: Evaluator[Any, Any], monkeypatch: p
     for step in steps:
         judge.put(step)
         judge.settle(header("open"))
-    assert taken == sum(step.kind in rule.reads for step in steps)
+    assert taken == sum(reads(rule, step) for step in steps)
+
+
+def reads(rule: Evaluator[Any, Any], step: Step) -> bool:
+    """Whether a rule is fed this step when it comes alone."""
+    heeded = step.tool is None or step.kind != "tool" or step.hands_to is not None or rule.heeds(step.tool.name)
+    return step.kind in rule.reads and heeded
+
+
+@every_rule
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_steps_taken_together_say_what_they_say_one_by_one(rule: Evaluator[Any, Any], data: st.DataObject) -> None:
+    history = sorted(data.draw(a_history()), key=lambda s: s.order)
+    for scope in scopes_of(rule):
+        alone, together, left = rule.begin(scope), rule.begin(scope), [s for s in history if reads(rule, s)]
+        for step in history:
+            if step.kind in rule.reads:
+                rule.step(alone, step, run_of(step))
+        while left:
+            run_id, several = run_of(left[0]), data.draw(st.integers(1, 6))
+            part = list(itertools.takewhile(lambda s: run_of(s) == run_id, left[:several]))  # noqa: B023 - used at once
+            rule.steps(together, iter(part), run_id)
+            left = left[len(part) :]
+        assert together.findings == alone.findings
+        for status in STATUS:
+            assert list(rule.conclude(together, header(status))) == list(rule.conclude(alone, header(status)))
 
 
 @every_rule
