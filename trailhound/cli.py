@@ -110,7 +110,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _one_line(message: str) -> str:
-    return " ".join(message.split()).rstrip(".")
+    return " ".join(message.replace("Value error, ", "").split()).rstrip(".")
 
 
 def _help_command(error: Any, program: str) -> str:

@@ -109,12 +109,14 @@ class Client:
 
     def _good(self, status: int, body: bytes, what: str) -> bytes:
         """The body of a good answer; else the error that it is."""
+        if status == 404 and _problem(body) is None:
+            raise self._stranger()
         if status == 404:
             raise Invalid(f"no {what} is known to the daemon at {self.url}", reason="not_found")
         if status >= 500:
-            raise Retryable(f"the daemon at {self.url} answered {status}: {_problem(body)}; try again in a moment")
+            raise Retryable(f"the daemon at {self.url} answered {status}: {_said(body)}; try again in a moment")
         if status not in (200, 201):
-            raise Invalid(f"the daemon at {self.url} answered {status}: {_problem(body)}", reason="refused")
+            raise Invalid(f"the daemon at {self.url} answered {status}: {_said(body)}", reason="refused")
         return body
 
     def _request(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
@@ -147,16 +149,24 @@ class Client:
         except orjson.JSONDecodeError:
             answer = None
         if not isinstance(answer, dict) or any(key not in answer for key in has):
-            raise Invalid(
-                f"{self.url} did not answer like a Trailhound daemon: is --api its API port (4320)?", reason="refused"
-            )
+            raise self._stranger()
         return answer
 
+    def _stranger(self) -> Invalid:
+        said = f"{self.url} did not answer like a Trailhound daemon: is --api its API port (4320)?"
+        return Invalid(said, reason="refused")
 
-def _problem(body: bytes) -> str:
-    """The text of RFC 9457 problem details, else the start of the body."""
+
+def _problem(body: bytes) -> str | None:
+    """The text of RFC 9457 problem details; None for what is none."""
     try:
         problem = orjson.loads(body)
         return str(problem.get("detail") or problem.get("title") or "")
     except (orjson.JSONDecodeError, AttributeError):
-        return body[:200].decode("utf-8", "replace")
+        return None
+
+
+def _said(body: bytes) -> str:
+    """The text of problem details, else the start of the body."""
+    said = _problem(body)
+    return body[:200].decode("utf-8", "replace") if said is None else said

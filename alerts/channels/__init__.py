@@ -44,7 +44,9 @@ def _check_names(channels: Iterable[Settings]) -> None:
 def _make(where: str, wanted: Settings, pages: Pages, clock: Clock) -> Channel:
     types = channel_types()
     if wanted.type not in types:
-        hint = f"{near(wanted.type, list(types))}known: {', '.join(types)}"
+        hint = (
+            f"{near(wanted.type, list(types))}known: {', '.join(types)}; `apprise` is Slack, PagerDuty, mail and others"
+        )
         raise Invalid(f"{where}.type: no channel type `{wanted.type[:40]}`; {hint}", reason="config")
     cls = types[wanted.type]
     return cls(wanted, validated(cls.Options, wanted.options, where), pages, clock, where)

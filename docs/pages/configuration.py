@@ -50,7 +50,7 @@ contracts:
 
 **Environment.** `TRAILHOUND_` variables win over the file; sections nest by `__`: `TRAILHOUND_RECEIVE__GRPC=127.0.0.1:14317` is `receive.grpc`. The value is read as YAML.
 
-**Durations** are written `500ms`, `30s`, `15m`, `24h`, `7d`, `1y` ; a bare number means seconds, and the log says so; **sizes** `64MiB`, `1GB` or a number of bytes.
+**Durations** are written `500ms`, `30s`, `15m`, `24h`, `7d`, `1y`; a bare number means seconds, and the log says so; **sizes** `64MiB`, `1GB` or a number of bytes.
 """
 
 

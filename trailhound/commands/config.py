@@ -21,20 +21,27 @@ def check(
     ] = None,
     config: options.ConfigFile = None,
 ) -> None:
-    """Check a configuration, `TRAILHOUND_` variables, the settings of the rules and channels, their secrets and the price file included.
+    """Check a configuration as a start would: `TRAILHOUND_` variables, the settings of the rules and channels, their
+    secrets, the addresses, the store's and the price file included.
 
     Prints one line; exit code 2 when something in it is wrong.
     """
     from trailhound.alerts.channels import make_channels
     from trailhound.alerts.silences import configured
     from trailhound.clock import SystemClock
+    from trailhound.collector.api.guard import listen_address
+    from trailhound.collector.monitor import check_dsn
     from trailhound.collector.prices import prices_of
+    from trailhound.collector.receive.server import listen_addresses
     from trailhound.config import load
     from trailhound.evaluators.judge import RuleSet
 
     path = file or config
     settings = load(path)
     RuleSet(settings)
+    listen_addresses(settings)
+    listen_address(settings.api)
+    check_dsn(settings)
     prices_of(settings.prices.file)
     make_channels(settings.alerts, SystemClock())
     configured(settings.alerts.silences)

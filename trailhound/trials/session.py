@@ -100,6 +100,15 @@ class TrialSession:
     # ------------------------------------------------------------ running
 
     @pytest.fixture
+    def run_agent(self) -> Callable[[Trial], Any]:
+        """What the team must write in its conftest.py."""
+        pytest.fail(
+            "there is no fixture `run_agent`: write one in your conftest.py that returns a function of a trial, which "
+            "runs your agent once on `trial.input` and returns its answer (docs/testset.md)",
+            pytrace=False,
+        )
+
+    @pytest.fixture
     def end_state_checks(self) -> dict[str, EndStateCheck]:
         """Name -> check of the end state; a team overrides it in its conftest.py."""
         return {}

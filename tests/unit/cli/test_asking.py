@@ -199,6 +199,7 @@ def test_an_address_that_is_none_is_wrong_usage(url: str, trailhound: Any) -> No
     [
         (503, b'{"detail": "store: opening"}', 1, "store: opening"),
         (400, b'{"title": "Bad", "detail": "unknown parameter"}', 2, "unknown parameter"),
+        (404, b"Not Found", 2, "did not answer like a Trailhound daemon"),
         (200, b"<html>", 2, "did not answer like a Trailhound daemon"),
         (200, b"[]", 2, "did not answer like a Trailhound daemon"),
         (502, b"\xff\x1b[31m", 1, "answered 502"),

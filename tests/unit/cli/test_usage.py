@@ -67,7 +67,7 @@ def test_a_module_of_commands_is_named_as_its_command() -> None:
         (["chek"], "Did you mean 'check'"),
         (["check", "--nope", "x"], "--nope"),
         (["findings", "list", "--limit", "0"], "--limit"),
-        (["findings", "list", "--severity", "bad"], "--severity"),
+        (["findings", "list", "--severity", "bad"], "'--severity': 'bad' is not one of 'info', 'warning', 'critical'"),
         (["trajectories", "show"], "ID"),
         (["rules", "nope"], "there are: "),
         (["config", "check", "/no/such.yaml"], "no such file"),
@@ -116,6 +116,14 @@ def test_config_check(trailhound: Any, tmp_path: Path) -> None:
     assert result.code == 2
     assert "rules.loop" in result.err
     assert result.err.count("\n") == 1
+    for wrong, said in (
+        ("receive: {grpc: '0.0.0.0:4317'}", "receive.grpc: 0.0.0.0:4317 can be reached from other machines"),
+        ("api: {listen: localhost}", "`api.listen`: 'localhost' is no address"),
+        ("store: {dsn: 'postgres://x'}", "store.dsn: unknown scheme `postgres`"),
+        ("suppress: [{rule: lop, reason: known, until: 2099-01-01}]", "`suppress.0.rule`: `lop` is no rule"),
+    ):
+        bad.write_text(wrong)
+        assert said in trailhound("config", "check", bad).err
     (tmp_path / "prices.yaml").write_text("prices: [{model: m, input: 1, ouput: 2}]\n")
     good.write_text(f"prices: {{file: {tmp_path / 'prices.yaml'}}}\n")
     result = trailhound("config", "check", good)

@@ -138,6 +138,15 @@ def test_a_fixture_that_fails_is_a_fault_of_measuring(team: Team) -> None:
     assert "no key" in results.first()["case-1", 1].missing[0]
 
 
+def test_a_team_that_has_not_said_how_its_agent_runs_is_told_to(team: Team) -> None:
+    team.cases(case())
+    (team.path / "conftest.py").write_text("")
+    done, results = team.pytest()
+    assert done.returncode == 1
+    assert "write one in your conftest.py" in done.stdout
+    assert verdicts(results) == {("case-1", 1): "measurement"}
+
+
 def test_recorded_results_stand_in_and_a_call_that_was_not_recorded_is_unknown(team: Team) -> None:
     team.cases(case())
     team.agent("call('SO-1', 1)\nreturn str(trial.recorded('lookup_order', {'order_id': os.environ['ORDER']}))")
