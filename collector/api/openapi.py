@@ -34,7 +34,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         service_version=_NULLABLE, environment=_NULLABLE, agent=_NULLABLE, agents={"type": "array", "items": _STRING},
         session_id=_NULLABLE, user_id=_NULLABLE,
         status={"enum": ["open", "waiting", "completed", "failed", "unfinished"]},
-        started_at=_TIME, ended_at=_TIME, duration_s=_NUMBER, input={}, output={},
+        started_at=_TIME, ended_at=_TIME, duration_s={"type": ["number", "null"]}, input={}, output={},
         dialects={"type": "array", "items": _STRING}, steps={"type": "array", "items": {"type": "object"}},
         totals={"type": "object"}, findings={"type": "array", "items": {"$ref": "#/components/schemas/Finding"}},
     ),

@@ -9,34 +9,21 @@ from trailhound.evaluators.reached import reached
 from trailhound.model import Step, Totals, Usage
 
 
-class _Sum:
-    """What was told of one kind of token, and by how many steps: without one it is unknown, not 0."""
-
-    __slots__ = ("amount", "told")
-
-    def __init__(self) -> None:
-        self.amount = self.told = 0
-
-    def add(self, amount: int, sign: int) -> None:
-        self.amount += sign * amount
-        self.told += sign
-
-    def known(self) -> int | None:
-        return self.amount if self.told else None
-
-
 class RunningTotals:
     """Totals of the counted steps of one run; `put` and `take` are exact opposites."""
 
-    __slots__ = ("_cost", "_input", "_more", "_output", "_priced", "_rollups", "_totals", "_unmetered")
+    __slots__ = (
+        "_cached", "_caches", "_cost", "_given", "_givens", "_keeps", "_kept", "_priced", "_rollups", "_thought",
+        "_thoughts", "_totals", "_unmetered", "_writes", "_written",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._totals = Totals()
-        self._input, self._output = _Sum(), _Sum()
-        self._more = (_Sum(), _Sum(), _Sum())
-        """Cache read, cache written, reasoning."""
         self._cost = Decimal(0)
         self._priced = self._unmetered = self._rollups = 0
+        # tokens of each kind, and how many steps told them: without one they are unknown, not 0
+        self._given = self._written = self._cached = self._kept = self._thought = 0
+        self._givens = self._writes = self._caches = self._keeps = self._thoughts = 0
 
     def put(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -51,8 +38,11 @@ class RunningTotals:
         """The totals now; `steps` is the number of all steps, counted or not."""
         totals = self._totals
         totals.steps = steps
-        totals.input_tokens, totals.output_tokens = self._input.known(), self._output.known()
-        totals.cache_read_tokens, totals.cache_write_tokens, totals.reasoning_tokens = (s.known() for s in self._more)
+        totals.input_tokens = self._given if self._givens else None
+        totals.output_tokens = self._written if self._writes else None
+        totals.cache_read_tokens = self._cached if self._caches else None
+        totals.cache_write_tokens = self._kept if self._keeps else None
+        totals.reasoning_tokens = self._thought if self._thoughts else None
         totals.cost_usd = self._cost if self._priced else None
         totals.unmetered_calls = 0 if self._rollups else self._unmetered
         return totals
@@ -73,9 +63,11 @@ class RunningTotals:
                 return
         if usage is not None:
             self._change_tokens(usage, sign)
-            self._rollups += sign if step.container else 0
+            if step.container:
+                self._rollups += sign
         if kind in ("llm", "embedding") and step.status == "ok":
-            self._unmetered += 0 if step.metered else sign
+            if not step.metered:
+                self._unmetered += sign
             if step.cost_usd is None:
                 totals.unpriced_calls += sign
         if step.cost_usd is not None:
@@ -84,10 +76,17 @@ class RunningTotals:
 
     def _change_tokens(self, usage: Usage, sign: int) -> None:
         if usage.input_tokens is not None:
-            self._input.add(usage.input_tokens, sign)
+            self._given += sign * usage.input_tokens
+            self._givens += sign
         if usage.output_tokens is not None:
-            self._output.add(usage.output_tokens, sign)
-        told = (usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens)
-        for known, amount in zip(self._more, told, strict=True):
-            if amount is not None:
-                known.add(amount, sign)
+            self._written += sign * usage.output_tokens
+            self._writes += sign
+        if usage.cache_read_tokens is not None:
+            self._cached += sign * usage.cache_read_tokens
+            self._caches += sign
+        if usage.cache_write_tokens is not None:
+            self._kept += sign * usage.cache_write_tokens
+            self._keeps += sign
+        if usage.reasoning_tokens is not None:
+            self._thought += sign * usage.reasoning_tokens
+            self._thoughts += sign
