@@ -37,6 +37,8 @@ def listing(kind: str, help: str, filters: Filters, show: str) -> Command:
         client = Client(api)
         found = list(client.items(kind, limit, asked))
         options.note_partial(client.partial)
+        if not found and asked.get("rule"):
+            _hint(str(asked["rule"]))
         answer(found, output, show)
 
     parameters = [_parameter(name, option, None) for name, option in filters.items()]
@@ -68,6 +70,16 @@ def answer(found: dict[str, Any] | list[dict[str, Any]], output: str, show: str)
 
     module, function = show.split(".")
     getattr(import_module(f"trailhound.show.{module}"), function)(screen(), found)
+
+
+def _hint(rule: str) -> None:
+    """Say which rule may be meant by a name that found nothing."""
+    from trailhound.checked import near
+    from trailhound.evaluators.registry import evaluator_types
+
+    rules = list(evaluator_types())
+    if rule not in rules and (meant := near(rule, rules)):
+        options.note(f"no rule of Trailhound is called `{rule}`; {meant.strip()}")
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> Parameter:

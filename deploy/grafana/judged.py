@@ -12,7 +12,7 @@ COST = Board(
         "Money": [
             Panel(
                 "Cost by agent",
-                f"sum by (service, agent) (rate(agent_cost_usd_total{{{OF}}}[1h])) * 3600 or vector(0)",
+                f"sum by (service, agent) (rate(agent_cost_usd_total{{{OF}}}[1h])) * 3600",
                 "{{service}} / {{agent}}",
                 "currencyUSD",
                 about="Per hour.",
@@ -20,7 +20,7 @@ COST = Board(
             ),
             Panel(
                 "Cost by model",
-                f"sum by (model) (rate(agent_cost_usd_total{{{OF}}}[1h])) * 3600 or vector(0)",
+                f"sum by (model) (rate(agent_cost_usd_total{{{OF}}}[1h])) * 3600",
                 "{{model}}",
                 "currencyUSD",
                 about="Per hour.",

@@ -18,7 +18,7 @@ FLEET = Board(
                 f'sum(increase(agent_findings_total{{{OF},severity!="info"}}[1h]))',
                 limits=(1, 20),
             ),
-            number("Cost, last hour", f"sum(increase(agent_cost_usd_total{{{OF}}}[1h])) or vector(0)", "currencyUSD"),
+            number("Cost, last hour", f"sum(increase(agent_cost_usd_total{{{OF}}}[1h]))", "currencyUSD"),
             number(
                 "Calls without a price",
                 f"sum(increase(agent_unpriced_calls_total{{{OF}}}[1h])) or vector(0)",
@@ -125,6 +125,13 @@ AGENT = Board(
                 f'sum by (model) (rate(agent_tokens_total{{{OF},type="cache_read"}}[15m])) / (sum by (model) (rate(agent_tokens_total{{{OF},type="input"}}[15m])) > 0) or vector(0)',
                 "{{model}}",
                 "percentunit",
+            ),
+            Panel(
+                "Calls without usage",
+                f"sum by (model) (increase(agent_unmetered_calls_total{{{OF}}}[1h])) or vector(0)",
+                "{{model}}",
+                about="Answered calls in an hour whose spans do not tell their tokens: they are missing beside this.",
+                width=24,
             ),
         ],
     },

@@ -100,6 +100,17 @@ def test_text(words: list[str], said: list[str], trailhound: Any, seeded: Any) -
     assert not any(line.endswith(" ") for line in result.out.splitlines())
 
 
+def test_a_rule_that_is_not_there_is_hinted_at_where_nothing_is_found(trailhound: Any, daemon: Any) -> None:
+    daemon.at["/api/v1/findings"] = []
+    for rule, said in (
+        ("lop", "no rule of Trailhound is called `lop`; did you mean `loop`?"),
+        ("loop", ""),
+        ("my-own", ""),
+    ):
+        result = trailhound("findings", "list", "--rule", rule, "--api", daemon.url)
+        assert (result.code, said in result.err, bool(result.err)) == (0, True, bool(said))
+
+
 @pytest.mark.parametrize(
     ("words", "key", "number"),
     [
