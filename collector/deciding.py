@@ -11,6 +11,7 @@ import orjson
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from pydantic import Field, ValidationError
 
+from trailhound.canonical import MAX_DEPTH, digest, too_deep
 from trailhound.checked import explain
 from trailhound.clock import Clock, rfc3339, rfc3339_ns
 from trailhound.collector.dialects.approvals import NAME
@@ -49,9 +50,19 @@ def decision_of(given: Mapping[str, object]) -> Decision:
     named = decision.arguments is not None or decision.arguments_sha256 is not None or decision.scope != "once"
     if decision.call_id is None and (decision.tool is None or not named):
         raise Invalid("name the call: `call_id`, or `tool` with `arguments` or `arguments_sha256`", reason="approval")
-    if decision.session_id is None and decision.trace_id is None and decision.scope != "always":
-        raise Invalid("say where: `session_id` or `trace_id`", reason="approval")
+    nowhere = decision.trace_id is None or not decision.trace_id.strip("0")
+    if decision.session_id is None and nowhere and decision.scope != "always":
+        raise Invalid("say where: `session_id` or `trace_id` (not all zeros)", reason="approval")
+    _check_arguments(decision)
     return decision
+
+
+def _check_arguments(decision: Decision) -> None:
+    told = decision.arguments_sha256
+    if too_deep(decision.arguments):
+        raise Invalid(f"`arguments` nest deeper than {MAX_DEPTH} levels: give `arguments_sha256`", reason="approval")
+    if told is not None and decision.arguments is not None and told.lower() != digest(decision.arguments):
+        raise Invalid("`arguments_sha256` is not that of `arguments`: give one of them", reason="approval")
 
 
 def log_request(decision: Decision, now_ns: int) -> tuple[bytes, int]:
@@ -60,6 +71,8 @@ def log_request(decision: Decision, now_ns: int) -> tuple[bytes, int]:
         decided_ns = now_ns if decision.decided_at is None else rfc3339_ns(decision.decided_at)
     except ValueError:
         raise Invalid("`decided_at` must be a time like 2026-11-30T12:00:00Z", reason="approval") from None
+    if decided_ns <= 0:
+        raise Invalid("`decided_at` is before 1970", reason="approval")
     if decided_ns > now_ns + AHEAD_NS:
         raise Invalid("`decided_at` is in the future", reason="approval")
     request = ExportLogsServiceRequest()

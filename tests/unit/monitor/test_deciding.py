@@ -22,6 +22,13 @@ NOW = 1_790_000_000 * 10**9
 GIVEN: dict[str, Any] = {"decision": "approved", "tool": "refund", "arguments": {"amount": 49.0}, "session_id": "s"}
 
 
+def nested(levels: int) -> Any:
+    made: Any = 1
+    for _ in range(levels):
+        made = {"a": made}
+    return made
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -32,6 +39,10 @@ GIVEN: dict[str, Any] = {"decision": "approved", "tool": "refund", "arguments": 
         ({"decision": "approved", "tool": "refund", "session_id": "s"}, "name the call"),
         ({"decision": "approved", "call_id": "c"}, "say where"),
         (GIVEN | {"arguments_sha256": "12"}, "`arguments_sha256`"),
+        (GIVEN | {"arguments_sha256": "12" * 32}, "not that of `arguments`"),
+        (GIVEN | {"arguments": nested(65)}, "deeper than 64 levels"),
+        (GIVEN | {"arguments": nested(300)}, "deeper than 64 levels"),
+        ({"decision": "approved", "call_id": "c", "trace_id": "0" * 32}, "say where"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(given: dict[str, Any], says: str) -> None:
@@ -39,7 +50,10 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, Any], says: str) -> No
         decision_of(given)
 
 
-@pytest.mark.parametrize(("when", "says"), [("yesterday", "must be a time"), ("2126-01-01T00:00:00Z", "future")])
+@pytest.mark.parametrize(
+    ("when", "says"),
+    [("yesterday", "must be a time"), ("2126-01-01T00:00:00Z", "future"), ("1600-01-01T00:00:00Z", "before 1970")],
+)
 def test_a_time_that_cannot_be_is_refused(when: str, says: str) -> None:
     with pytest.raises(Invalid, match=says):
         log_request(decision_of(GIVEN | {"decided_at": when}), NOW)
@@ -54,6 +68,15 @@ def test_a_decision_becomes_a_record_that_the_reader_of_the_convention_understan
     assert (found.decision, found.tool, found.arguments_hash) == ("approved", "refund", digest({"amount": 49}))
     assert (found.actor, found.actor_id, found.service, found.decided_ns) == ("human", "anna", "approvals-api", NOW)
     assert (step.session_id, step.trace_id, decided_ns) == ("s", "ab" * 16, NOW)
+
+
+def test_arguments_and_their_hash_may_both_be_given_and_nest_as_deep_as_a_call_may() -> None:
+    deep = nested(64)
+    given = GIVEN | {"arguments": deep, "arguments_sha256": digest(deep).upper(), "trace_id": "0" * 32}
+    [record] = decode_logs(Record("logs", "default", log_request(decision_of(given), NOW)[0], NOW))
+    step = read_decision(record)
+    assert step is not None
+    assert step.approvals[0].arguments_hash == digest(deep)
 
 
 def test_without_a_receiver_it_is_to_be_told_again(tmp_path: Path) -> None:
