@@ -9,6 +9,7 @@ from typing import Protocol
 from trailhound.collector.asked import Asked
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.decode import Received
+from trailhound.collector.early import EarlyTrace
 from trailhound.collector.overhear import Told
 from trailhound.collector.parked import Heard, ParkedRun
 from trailhound.collector.stamp import Stamp
@@ -110,5 +111,7 @@ class Changes:
     findings: list[Finding] = field(default_factory=list)
     joined: list[LiveRun] = field(default_factory=list)
     """Runs that are no more, because their traces turned out to be part of another run."""
+    early: list[EarlyTrace] = field(default_factory=list)
+    """Traces of which only log records have come."""
     resting: list[LiveRun] = field(default_factory=list)
     """Open and waiting runs that are about to leave memory: the store must have their headers."""

@@ -14,6 +14,7 @@ from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.room import Room
 from trailhound.collector.assemble.scopes import WiderScopes
 from trailhound.collector.assemble.verdicts import Verdicts
+from trailhound.collector.early import Early
 from trailhound.collector.exchange import Key, Recall
 from trailhound.collector.parked import Heard, Parked, ParkedRun
 from trailhound.collector.stamp import Stamp
@@ -57,6 +58,7 @@ class Leaving:
     ) -> None:
         self._held, self._room, self._parked = held, room, parked
         self._has: Callable[[Stamp], bool] = recall.has if recall is not None else lambda _: True
+        self.early = Early(held.places, held.heard, self._has) if recall is not None else None
         self._stored_segment = recall.stored_segment if recall is not None else lambda: 0
         self._ahead: OrderedDict[Key, None] = OrderedDict()
         """Runs that are over and wait for the store, about in the order in which they were told."""
@@ -120,6 +122,8 @@ class Leaving:
             self._rest(key, now_ns)
         for key in self._over.due(now_ns):
             self._forget(key, now_ns)
+        if self.early is not None:
+            self.early.advance(now_ns)
         while self._ahead and self._stored(key := next(iter(self._ahead))):
             del self._ahead[key]
             self._forget(key, now_ns)

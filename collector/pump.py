@@ -243,6 +243,9 @@ class Pump:
         for live in changes.resting:
             live.told = told
             self._closed.add(live.run.tenant, self._watch.scope_names(live.run), live.first_segment, told)
+        for early in changes.early:
+            early.told = told
+            self._closed.add(early.tenant, [early.trace_id], early.first_segment, told)
         others = (*changes.joined, *changes.resting)
         self._unsaved.add([*closed, *(live.run for live in others)], changes.findings)
         if self._open and self.advanced_ns >= self._open_told_ns + OPEN_EVERY_NS:

@@ -210,6 +210,8 @@ class Watch:
             if not run.has_steps:
                 self.runs.pop(_key(run), None)
                 self._due.forget(_key(run))
+                if self._leaving.early is not None:
+                    self._leaving.early.note(run, self._now_ns)
                 self._wider.settle(run, run.take_news())
                 self._wider.forget(run)
                 self.verdicts.forget(run)
@@ -272,6 +274,7 @@ class Watch:
         for scope_key, findings in [*self._wider.take_findings(), *self.background.take_findings()]:
             changes.findings += self._told.news(scope_key, findings)
         changes.resting = self._leaving.take_resting()
+        changes.early = self._leaving.early.take_news() if self._leaving.early is not None else []
         self._dirty.clear()
         self._broken = {key for key in self._broken if key in self.runs}  # `&` would look at every run
         return changes

@@ -40,6 +40,10 @@ class Places:
         """The runs of a trace that is known."""
         return self._traces.get(trace)
 
+    def drop(self, key: TraceKey) -> None:
+        """Forget a trace that has no span."""
+        del self._traces[key]
+
     def known(self, step: Step) -> tuple[LiveRun, Step] | None:
         """The run and the step of a span that was taken before."""
         trace = self._traces.get((step.tenant, step.trace_id))

@@ -104,8 +104,11 @@ class WiderScopes:
             if known != key:
                 self._of_run[scope][place] = key
                 self._enter(run, scope, key)
-            elif key in self._judges:
-                self._pass_on(run, self._judges[key], news)
+            else:
+                if before is not None:  # no longer as the store had it
+                    self._members[key][place[1]] = run.run
+                if key in self._judges:
+                    self._pass_on(run, self._judges[key], news)
             if key in self._judges:
                 self._changed[key] = run.run
 
@@ -171,7 +174,8 @@ class WiderScopes:
 
     def _note_before(self, key: ScopeKey, run: Run) -> None:
         known = self._before.get(key, run)
-        self._before[key] = min(known, run, key=_begin)
+        again = known.trajectory_id == run.trajectory_id  # it came back, and left as it is now
+        self._before[key] = run if again else min(known, run, key=_begin)
 
     def catch_up(self, now_ns: int) -> None:
         """Read what is owed, one scope at a time, for as long as it can be read."""
@@ -260,8 +264,9 @@ class WiderScopes:
 
     def _speaker(self, key: ScopeKey) -> Run | None:
         """The run that names a session's service and agent: the first one."""
-        runs = [*self._members.get(key, {}).values(), *([self._before[key]] if key in self._before else [])]
-        return min(runs, key=_begin, default=None)
+        members, before = self._members.get(key, {}), self._before.get(key)
+        left = [] if before is None or before.trajectory_id in members else [before]
+        return min([*members.values(), *left], key=_begin, default=None)
 
     def findings(self) -> list[Finding]:
         """Findings of all scopes in memory."""

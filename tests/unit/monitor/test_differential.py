@@ -1,7 +1,8 @@
 """Recordings times kill plans: whatever died in between, findings and trajectories end byte-identical (RELIABILITY test 20).
 
 A restart is a new monitor over the same directory and store, and for the receiver a new writer over the same journal.
-`DIFFERENTIAL=200x20` sets how many recordings and plans are played; the default is what a quick run affords.
+`DIFFERENTIAL=200x20` sets how many recordings and plans are played, `BESIDE="1 2 3"` the seeds of made-up traces that
+meet each other; the default is what a quick run affords.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.unit.assemble.test_arrival import World as MadeUp
 from trailhound import failpoint
 from trailhound.collector.store import Listing
 from trailhound.config import Config
@@ -28,6 +31,7 @@ from trailhound.testing_traffic import requests
 from .conftest import SETTINGS, Life, World
 
 RECORDINGS, PLANS = (int(part) for part in os.environ.get("DIFFERENTIAL", "12x2").split("x"))
+BESIDE = [int(seed) for seed in os.environ.get("BESIDE", "20 44 57").split()]
 CAPTURES = Path(__file__).parents[2] / "captures"
 ALL = Listing(limit=10_000)
 FED = ("monitor.before_feed", "monitor.after_feed")
@@ -121,13 +125,8 @@ class Play:
         else:
             self._suspect = False
 
-    def outcome(self) -> bytes:
-        """Everything that the store shows, as canonical JSON, without what was taken back of agents that have no name.
-
-        That is history, and a replay does not repeat it: runs that ended without a name and were named by a late span
-        are read from a store that knows already whose they turned out to be, so on the way it never thinks again what
-        was thought before (docs/runs.md).
-        """
+    def outcome(self, kept: Callable[[Finding], bool]) -> bytes:
+        """Everything that the store shows, as canonical JSON; of findings those `kept`."""
         store = self.world.store
         runs = [run for run in store.list_trajectories(ALL) if run.trace_ids]
         traces = [trace_id for run in runs for trace_id in run.trace_ids]
@@ -144,17 +143,42 @@ class Play:
         return self.life.value("trailhound_conservation_residual")
 
 
-def kept(finding: Finding) -> bool:
+def without_guesses(finding: Finding) -> bool:
+    """All but what was taken back of agents that have no name.
+
+    That is history, and a replay does not repeat it: runs that ended without a name and were named by a late span
+    are read from a store that knows already whose they turned out to be, so on the way it never thinks again what
+    was thought before (docs/runs.md).
+    """
     return finding.state != "resolved" or finding.scope != "agent" or finding.agent is not None
+
+
+def standing(finding: Finding) -> bool:
+    return finding.state != "resolved"
 
 
 @pytest.mark.parametrize("recording", recordings(), ids=lambda r: r.name)
 def test_the_end_is_the_same_whatever_died(tmp_path: Path, recording: Recording) -> None:
-    calm = Play(tmp_path / "calm", recording, None)
+    compare(tmp_path, recording, PLANS, without_guesses)
+
+
+@pytest.mark.parametrize("seed", BESIDE)
+def test_so_it_is_where_everything_meets_everything(tmp_path: Path, seed: int) -> None:
+    """Few traces share call ids, sessions and models' answers, and spans and log records come in no order at all.
+
+    What stood for a moment only is no matter: how much of a run is in the store already when it is read again is chance.
+    """
+    requests = MadeUp(seed).requests
+    random.Random(seed).shuffle(requests)
+    compare(tmp_path, Recording(f"hostile {seed}", tuple(requests)), 3, standing)
+
+
+def compare(path: Path, recording: Recording, plans: int, kept: Callable[[Finding], bool]) -> None:
+    calm = Play(path / "calm", recording, None)
     assert calm.residual() == 0
-    expected = calm.outcome()
-    for number in range(PLANS):
+    expected = calm.outcome(kept)
+    for number in range(plans):
         plan = random.Random(zlib.crc32(f"{recording.name}/{number}".encode()))
-        disturbed = Play(tmp_path / f"plan{number}", recording, plan)
-        assert disturbed.outcome() == expected, f"plan {number}, {disturbed.deaths} deaths"
+        disturbed = Play(path / f"plan{number}", recording, plan)
+        assert disturbed.outcome(kept) == expected, f"plan {number}, {disturbed.deaths} deaths"
         assert disturbed.residual() == 0
