@@ -258,3 +258,32 @@ def test_a_channel_that_hangs_delays_neither_judging_nor_the_others(tmp_path: Pa
             assert len(hanging.requests) >= 1
             assert eventually(lambda: daemon.get("/readyz")["ready"], 60)  # the store opens meanwhile
             assert daemon.stop() == 0
+
+
+def test_a_silence_set_after_the_alert_was_told_ends_it_in_alertmanager_until_it_is_over(
+    tmp_path: Path, hook: Sink, paged: Sink
+) -> None:
+    alertmanager = Alertmanager(tmp_path, paged.url)
+    settings = {"alerts": {"channels": channels(hook, alertmanager)}}
+    with alertmanager, RunningDaemon(configured(tmp_path, settings)) as daemon:
+        runs = [Looping(daemon.grpc, agent) for agent in ("desk", "other")]
+        for run in runs:
+            run.call(3)
+        eventually(lambda: len(alertmanager.alerts()) == 2, GENEROUS_S)
+        silence = {"agents": ["desk"], "until": "2099-01-01T00:00:00Z", "reason": "known"}
+        made = ask(daemon, "POST", "/api/v1/silences", silence)
+        eventually(lambda: [a["labels"]["agent"] for a in alertmanager.alerts()] == ["other"], GENEROUS_S)
+        ask(daemon, "DELETE", f"/api/v1/silences/{made['silence_id']}", {})
+        eventually(lambda: len(alertmanager.alerts()) == 2, GENEROUS_S)
+        assert transitions(hook) == ["firing", "firing"]
+        for run in runs:
+            run.end()
+
+
+def ask(daemon: RunningDaemon, method: str, path: str, content: dict[str, Any]) -> dict[str, Any]:
+    """What the daemon's API answers to a request that changes something."""
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"http://{daemon.api}{path}", json.dumps(content).encode(), headers, method=method)
+    with urllib.request.urlopen(request) as answer:
+        answered: dict[str, Any] = json.loads(answer.read())
+        return answered
