@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from trailhound.config import parse_duration
+from trailhound.notation import Duration, parse_duration
 
 Calendar = Literal["hour", "day", "week", "month"]
 _FIXED: dict[str, int] = {"hour": 3600, "day": 86400, "week": 604800}
@@ -23,7 +23,7 @@ def _window(value: Any) -> Any:
     return value if value in (*_FIXED, "month") else parse_duration(value)
 
 
-WindowLength = Annotated[Annotated[float, Field(gt=0)] | Calendar, BeforeValidator(_window)]
+WindowLength = Annotated[Annotated[Duration, Field(gt=0)] | Calendar, BeforeValidator(_window)]
 """A length (`24h`; windows begin at multiples of it in UTC) or a calendar unit in UTC."""
 
 

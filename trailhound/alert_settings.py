@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from trailhound.model import Severity
-from trailhound.notation import Duration, listed
+from trailhound.notation import Duration, Names
 from trailhound.section import Section
-
-Globs = Annotated[list[str], BeforeValidator(listed)]
-"""Names, matched whole; `shop-*` is a glob over the whole name."""
 
 
 class Channel(Section):
@@ -28,10 +25,10 @@ class Channel(Section):
         None,
         description="alerts below this severity do not go there; none: its type's own (`critical` for `stop`, else all)",
     )
-    rules: Globs = Field(["*"], description="only alerts of these rules (globs)")
-    services: Globs = Field(["*"], description="only of these services (globs)")
-    agents: Globs = Field(["*"], description="only of these agents (globs)")
-    tenants: Globs = Field(["*"], description="only of these tenants (globs)")
+    rules: Names = Field(["*"], description="only alerts of these rules (globs)")
+    services: Names = Field(["*"], description="only of these services (globs)")
+    agents: Names = Field(["*"], description="only of these agents (globs)")
+    tenants: Names = Field(["*"], description="only of these tenants (globs)")
     send_resolved: bool = Field(True, description="also tell that a problem is over")
     budget: int = Field(
         100,
@@ -52,10 +49,10 @@ class Channel(Section):
 class Maintenance(Section):
     """Problems that are expected and not told: every field that is given must match."""
 
-    rules: Globs = Field(["*"], description="rules (globs)")
-    services: Globs = Field(["*"], description="services (globs)")
-    agents: Globs = Field(["*"], description="agents (globs)")
-    tenants: Globs = Field(["*"], description="tenants (globs)")
+    rules: Names = Field(["*"], description="rules (globs)")
+    services: Names = Field(["*"], description="services (globs)")
+    agents: Names = Field(["*"], description="agents (globs)")
+    tenants: Names = Field(["*"], description="tenants (globs)")
     since: str | None = Field(None, description="from this time on (RFC 3339); none: from the start")
     until: str | None = Field(None, description="before this time (RFC 3339); none: for good")
     reason: str = Field("", max_length=500, description="why, for those who ask")

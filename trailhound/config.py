@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from trailhound.alert_settings import Alerts
 from trailhound.checked import validated
 from trailhound.demands import TaskContract
 from trailhound.errors import Invalid
 from trailhound.judgement import Evaluators, Suppression, Verdicts
-from trailhound.notation import Duration, Size, listed, parse_duration, parse_size
+from trailhound.notation import Duration, Names, Size, parse_duration, parse_size
 from trailhound.review_settings import Review
 from trailhound.section import Section
 
@@ -137,9 +137,7 @@ class Prices(Section):
 class Tool(Section):
     """What one of the agent's tools is."""
 
-    match: Annotated[list[str], BeforeValidator(listed)] = Field(
-        description="names, matched whole; `delete_*` is a glob over the whole name"
-    )
+    match: Names = Field(description="names, matched whole; `delete_*` is a glob over the whole name")
     risk: Literal["low", "high"] = Field("low", description="high: its calls are judged by the approval rule")
     approval: Literal["required", "none"] = Field("required", description="whether a high-risk call needs an approval")
     when: str | None = Field(None, description="CEL over `args`: the call is high risk only when true")

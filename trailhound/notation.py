@@ -32,9 +32,14 @@ def parse_size(value: Any) -> Any:
     return int(float(match[1]) * _SIZES[match[2]])
 
 
-def listed(value: Any) -> Any:
+def _listed(value: Any) -> Any:
     """A single name where a list is meant."""
     return [value] if isinstance(value, str) else value
+
+
+_NAMES = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+Names = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
+"""A list of names, or one of them alone."""
 
 
 def _written(pattern: str) -> WithJsonSchema:

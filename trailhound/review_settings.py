@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pydantic import Field
 
-from pydantic import BeforeValidator, Field
-
-from trailhound.notation import Duration, listed
+from trailhound.notation import Duration, Names
 from trailhound.section import Section
-
-Globs = Annotated[list[str], BeforeValidator(listed)]
 
 
 class Shares(Section):
@@ -34,7 +30,7 @@ class Review(Section):
     )
     shares: Shares = Shares()
     common: float = Field(0.05, gt=0, le=1, description="an intent with at least this share of a week's runs is common")
-    hard: Globs = Field(
+    hard: Names = Field(
         [], description="intents known to be hard (globs); the intent is the task label, else the agent"
     )
     second: float = Field(0.2, ge=0, le=1, description="share of reviewed runs that ask for a second reader")
