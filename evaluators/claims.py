@@ -36,20 +36,25 @@ _START = re.compile(
     r"(?i)\W*(?:(?:done|ok|okay|great|perfect|all set|success|sure|yes)\W+)*(?:(?:just|now|successfully|already) )*"
 )
 
+_BARE = re.compile(
+    r"(?i)[\w-]+(?: (?:out|off|over|back|up|aside))? (?:you\b|your\b|the\b|it\b|this\b|that\b|these\b|those\b|all\b|both\b|an?\b|them\b|him\b|her\b|his\b|their\b|to\b|order |[$€£#0-9])"
+)
+"""A doing without its doer: `Cancelled the order` is one, `Cancelled orders` are things."""
+
 _HINDERED = re.compile(
     r"(?i)\b(?:not|never|no|cannot|unable|without|fail(?:ed|s)?|nothing|none|neither|nor|hardly|almost|nearly"
     r"|will|would|could|can|may|might|should|shall|must|going to|about to|want(?:s|ed)?|need(?:s|ed)?|try|trying|tried"
     r"|if|once|when|whenever|unless|until|after|before|as soon as|whether|in case|assuming|suppose|let me|let us|please"
-    r"|says?|said|shows?|showing|states?|stated|according|(?<!bug )(?<!the )(?<!a )(?<!your )(?<!this )reports?|reported|claims?|claimed|indicates?|appears?|seems?"
+    r"|says?|said|shows?|showing|states?|stated|according|(?<!bug )(?<!the )(?<!a )(?<!your )(?<!this )reports?|reported|(?<!the )(?<!a )(?<!your )claims?|claimed|indicates?|appears?|seems?"
     r"|looks? like|told|mentioned|asked|asks|earlier|previously|yesterday|last (?:week|month|time|year)|pretend|example"
     r"|wish|hope|hoping|offer|happy to|glad to|request(?:ed)? (?:that|for)|for approval|pending|draft(?:ed)?|simulat\w*)\b"
     r"|n['’]t\b|['’]ll\b|e\.g\."
 )
 _HINDERED_CN = re.compile(
-    r"未|没有|没能|没法|不能|无法|不会|并非|不是|将要|将会|将在|将为|如果|若|是否|吗|请|需要|可以|能否|待|即将|准备|正在|稍后|想要|尚|失败|假如|之后再|一旦|要不要|您说|你说|据|显示|记录|之前|昨天|曾"
+    r"未|没有|没能|没法|不能|无法|不会|并非|不是|将要|将会|将在|将为|如果|若|是否|吗|请|需要|可以|能否|待|即将|准备|正在|稍后|想要|尚|失败|假如|之后再|一旦|要不要|您说|你说|据|显示|记录|之前|昨天|上周|上个?月|去年|曾"
 )
 _HISTORY = re.compile(
-    r"(?i)^[^.!?\n]{0,40}\b(?:on (?:\w+ )?\d|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:january|february|march|april|may|june|july|august|september|october|november|december)|yesterday|last \w+|earlier|previously|ago|by (?:the|your|our|another|someone|a) (?!system))"
+    r"(?i)^[^.!?\n]{0,40}\b(?:on (?:\w+ )?\d|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:january|february|march|april|may|june|july|august|september|october|november|december)|yesterday|last \w+|earlier|previously|ago|by (?!me\b|us\b|(?:the |our )?system\b|e-?mail|mail\b|phone|sms|text\b|post\b|hand\b|the end|then\b|now\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|noon|midnight|[0-9]))"
 )
 _RELATIVE = re.compile(r"(?i)\b(?:that|which|who|whose)\b")
 """Between a thing and what was done with it: one that tells which things are meant, not that it was done."""
@@ -76,12 +81,13 @@ def _compiled() -> tuple[tuple[Action, re.Pattern[str], re.Pattern[str], re.Patt
 def _together() -> Any:
     """All patterns of all actions: one pass over a text says which of them it may hold, nearly always none.
 
-    RE2 knows a word of ASCII alone where Python's `re` knows any, and no look-ahead: written so that it finds no less.
+    RE2 knows a word of ASCII alone where Python's `re` knows any, and no look-ahead, and a text has more beginnings than
+    its own: written so that it finds no less.
     """
     together = re2.Set.SearchSet(re2_options(SHIPPED_MEMORY, case_sensitive=False))
     for action in ACTIONS:
         pattern = f"{action.done}|{action.passive}|{action.chinese}"
-        together.Add(re.sub(r"\(\?![^)]*\)", "", pattern).replace(r"\w", r"\pL\pN_"))
+        together.Add(re.sub(r"\(\?![^)]*\)", "", pattern).replace(r"\w", r"\pL\pN_").replace(r"\A", ""))
     together.Compile()
     return together
 
@@ -133,7 +139,8 @@ def _statements(plain: str) -> Iterator[str]:
 def _doings(sentence: str) -> list[tuple[int, int]]:
     """Where a verb would say what the agent did: (start of the words before it, its own start)."""
     begins: int = _START.match(sentence).end()  # type: ignore[union-attr]  # it matches nothing, too
-    places = [] if sentence[begins : begins + 4].lower() == "run " else [(0, begins)]  # without `I have` it is an order
+    bare = sentence[begins : begins + 4].lower() != "run " and _BARE.match(sentence, begins)  # `run` is an order
+    places = [(0, begins)] if bare else []
     for lead in _LEAD.finditer(sentence):
         places.append(lead.span())
         end = _BOUNDARY.search(sentence, lead.end())
@@ -171,7 +178,7 @@ def hindered(sentence: str, start: int, end: int) -> bool:
     for match in _BOUNDARY.finditer(sentence, 0, start):
         boundary = match.end()
     clause = sentence[boundary:end]
-    return _HINDERED.search(clause) is not None or _HINDERED_CN.search(clause) is not None
+    return _HINDERED.search(clause) is not None or _HINDERED_CN.search(clause) is not None or sentence[0] == "据"
 
 
 def answer_text(output: Any, depth: int = 0) -> str:

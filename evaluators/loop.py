@@ -40,7 +40,8 @@ class Loop(Evaluator[LoopSettings, Loops]):
     `max_repeats + 1` calls (3), critical at twice as many (6), under one id whose evidence holds every call.
 
     A changed result is progress and starts the count anew. Results that differ only in times, UUIDs or fields declared
-    `volatile` are the same; where results are not recorded the plain count decides. Arguments are compared as JSON, so
+    `volatile` are the same; where results are not recorded the plain count decides. Of results that a limit cut, those
+    that begin differently are progress, and others count as not recorded. Arguments are compared as JSON, so
     the order of keys does not matter; arguments that differ only in UUIDs, times, ids of the request itself
     (`request_id`, `nonce`, `attempt`, ...), `volatile` fields, white space, or in a short phrase by an inflection, a
     typo, a filler word or one added word, are near-duplicates and count as equal (`details.near_duplicates`). `a.txt`
@@ -198,8 +199,9 @@ class Loop(Evaluator[LoopSettings, Loops]):
         critical = streak.times >= 2 * (limit + 1)
         same = "near-identical" if streak.reworded else "the same"
         outcome = "failed each time" if streak.failing else "brought nothing new"
-        if streak.seen is None:
-            outcome = "with results that were not recorded"
+        in_part = streak.seen is not None and self._calls.in_part(streak.seen)
+        if streak.seen is None or in_part:
+            outcome = f"with results that were {'recorded only in part' if in_part else 'not recorded'}"
         across = f" over {streak.runs} runs" if streak.runs > 1 else ""
         may_pass = streak.transient and not critical and state.scope == "trajectory"
         return Draft(
@@ -216,7 +218,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
                 "max_repeats": limit,
                 "near_duplicates": streak.reworded,
                 "failing": streak.failing,
-                "results_seen": streak.seen is not None,
+                "results_seen": streak.seen is not None and not in_part,
                 "arguments_hash": streak.first.tool.arguments_hash if streak.first.tool is not None else None,
             },
             state="pending" if held or may_pass else "firing",

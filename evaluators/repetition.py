@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from trailhound.evaluators.base import Part
 from trailhound.evaluators.likeness import Shape, same_result
+from trailhound.evaluators.partial import is_partial, parted
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Step, ToolCall
 
@@ -90,11 +91,18 @@ class Repetition:
         old, new = _result(before.tool), _result(now.tool)
         if old is None or new is None or before.tool is None:
             return False
-        return not same_result(old, new, self._tools.of(before.tool.name).volatile)
+        volatile = self._tools.of(before.tool.name).volatile
+        if is_partial(old) or is_partial(new):
+            return parted(old, new, volatile)
+        return not same_result(old, new, volatile)
 
     def seen(self, step: Step) -> bool:
         """Whether it can be seen what a call brought."""
         return self.failed(step) or _result(step.tool) is not None
+
+    def in_part(self, step: Step) -> bool:
+        """Whether only the beginning of what it brought was recorded: that another begins alike does not make it the same."""
+        return not self.failed(step) and is_partial(_result(step.tool))
 
 
 def _result(call: ToolCall | None) -> object:

@@ -13,6 +13,7 @@ from trailhound.evaluators.contracts import Contracts
 from trailhound.evaluators.expressions import Expression, Uncomputable
 from trailhound.evaluators.likeness import Shape, mark_of, shape_of
 from trailhound.evaluators.outcomes import says_failed
+from trailhound.evaluators.partial import is_partial
 from trailhound.evaluators.patterns import Pattern
 from trailhound.model import Step, ToolCall
 
@@ -71,7 +72,7 @@ class Tools:
 
     def mark(self, call: ToolCall) -> int | None:
         """What tells most calls apart without looking at all they ask (`likeness.mark_of`); None for a tool declared
-        `poll` and for unseen arguments.
+        `poll` and for arguments that were not recorded whole.
 
         The last ones are remembered: rule after rule, scope after scope asks about the same calls.
         """
@@ -79,7 +80,8 @@ class Tools:
         if known is not None and known[0] is call:
             return known[1]
         declared, arguments = self.of(call.name), call.arguments
-        mark = None if arguments is None or declared.poll else mark_of(call.name, arguments, declared.volatile)
+        unseen = arguments is None or is_partial(arguments)  # many calls begin alike
+        mark = None if unseen or declared.poll else mark_of(call.name, arguments, declared.volatile)
         if len(self._marked) >= REMEMBERED:
             self._marked.clear()
         self._marked[id(call)] = (call, mark)

@@ -27,19 +27,19 @@ Measured on a labelled corpus: {len(cases)} trajectories that a seeded generator
 
 ## Rules that read sentences
 
-`false-claim` and `injection` know patterns of words, so what counts is how they do with sentences that nobody had in mind. These were written before the patterns were widened for the last time (`tests/corpus/unseen_second.py`: 63 claims and 62 sentences that claim nothing, 62 injected instructions and 63 other sentences, English and Chinese), and no miss among them was mended; of its sentences without a claim two had raised a false alarm, which was mended:
+`false-claim` and `injection` know patterns of words, so what counts is how they do with sentences that nobody had in mind. These were written before the patterns were widened for the last time (half of `tests/corpus/unseen_third.py`: 42 claims and 31 sentences that claim nothing, 21 injected instructions and 24 other sentences, English and Chinese), and no miss among them was mended; two of its other sentences had raised a false alarm, which was mended. Whoever widened the patterns had read them, so the figures are somewhat too good:
 
 | rule | precision | recall | sentences |
 | --- | --- | --- | --- |
 {answers.table(*answers.UNSEEN)}
 
-Before, their recall was 0.54 and 0.19. The sentences that the patterns were widened by (`tests/corpus/unseen.py`), of which 0.78 and 0.50 had been found when they were new:
+Before, when they were new, their precision was 0.78 and 0.88, and their recall 0.17 and 0.33. That is what to expect of sentences of other trades that nobody had in mind: the half that the patterns were widened by stood at 0.26 and 0.48. Now:
 
 | rule | precision | recall | sentences |
 | --- | --- | --- | --- |
 {answers.table(*answers.MENDED_LAST)}
 
-The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part, of instructions a third. Add your own: `tools[].claims`, `rules.injection.patterns`.
+The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part, of those of a trade that they do not know most. Add your own: `tools[].claims`, `rules.injection.patterns`.
 
 ## What the figures do not say
 

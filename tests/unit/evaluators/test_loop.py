@@ -310,3 +310,23 @@ def test_memory_is_bounded_by_the_window_and_the_agents() -> None:
     lane = state.lanes["agent"]
     assert isinstance(lane, Lane)
     assert len(lane.window) == len(lane.streaks) + len(lane.once) == len(lane.by_mark) == WINDOW
+
+
+def test_results_that_were_cut_are_neither_the_same_nor_progress() -> None:
+    """Of equal beginnings nobody knows how they go on: the plain count decides, as where nothing was recorded."""
+    found, = loops([tool_step(i, "read", ASKED, (f'{{"tool_call_id": "c{i}", "log": "' + "x" * 300)[:256]) for i in range(3)])  # fmt: skip
+    assert not found.details["results_seen"]
+    assert "recorded only in part" in found.summary
+
+
+def test_results_that_were_cut_and_begin_differently_are_progress() -> None:
+    assert not loops([tool_step(i, "status", {"id": 1}, (f'{{"state": "step {i} of 5", "log": "' + "x" * 300)[:256]) for i in range(5)])  # fmt: skip
+
+
+def test_arguments_that_were_cut_say_nothing() -> None:
+    assert not loops([tool_step(i, "write", '{"text": "' + "x" * 100, "done") for i in range(6)])
+
+
+@pytest.mark.parametrize("whole", ["no results", '["a", "b"]', "{'a': 1}", "wait...what", "x" * 300])
+def test_what_was_not_cut_is_the_same_result(whole: str) -> None:
+    assert loops([tool_step(i, "search", ASKED, whole) for i in range(3)])[0].details["results_seen"]
