@@ -18,8 +18,10 @@ from trailhound.errors import Retryable
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 512
-"""Runs brought back between two rounds of `settle`; of further ones it is owed, so that judging is not held up."""
+AT_ONCE = 4096
+"""Runs brought back between two rounds of `settle`, more than one look at the journal mostly has spans; of further ones
+it is owed, so that judging is not held up for ever. What is owed costs twice: its new spans are judged by themselves
+first, and wait for the store."""
 
 
 class Recall:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Container, Mapping
 
-from trailhound.collector.assemble.packable import Packable
+from trailhound.collector.assemble.packable import PACKED_BYTES, Packable
 
 Key = tuple[str, str]
 WHOLE = 0.5
@@ -38,13 +38,18 @@ class Room:
     def pack(self, runs: Mapping[Key, Packable], busy: Container[Key]) -> None:
         """Pack the runs that were touched longest ago, but none that is `busy`, while those in parts take too much.
 
-        One that was looked at is not looked at again before it is touched, whether it could be packed or not.
+        One that was looked at is not looked at again before it is touched, whether it could be packed or not. Those
+        that must go even if all are packed are left as they are: packing them would be for nothing.
         """
+        packed = len(self._weights) - len(self._whole)
+        surplus = len(self._weights) - self._limit // PACKED_BYTES - packed
         while self._whole and self._used_whole > WHOLE * self._limit:
             key, weight = self._whole.popitem(last=False)
             self._used_whole -= weight
             run = runs.get(key)
-            if run is not None and key not in busy:
+            if surplus > 0:
+                surplus -= 1
+            elif run is not None and key not in busy:
                 run.pack()
                 self.used += run.weight - self._weights[key]
                 self._weights[key] = run.weight

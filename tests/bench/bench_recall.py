@@ -46,8 +46,7 @@ def requests(runs: int, index: int) -> list[bytes]:
 
 def done(monitor: Monitor) -> bool:
     """Everything is judged, stored, and nothing is to be brought back."""
-    stats = monitor._make_shown().stats()
-    return not (stats["pending_blocks"] or stats["lag_seconds"] or monitor._recall.owed)
+    return not (monitor._pump.pending_segments() or monitor._pump.behind_ns or monitor._recall.owed)
 
 
 def main(runs: int, rounds: int) -> None:
