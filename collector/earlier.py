@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from trailhound.collector.asked import MAX_RUNS, Asked, value_of
 from trailhound.collector.exchange import Stored
-from trailhound.collector.store import Listing, Store
+from trailhound.collector.store import Listing, LogRow, Store
 from trailhound.model import Finding, Run, Scope, Span
+
+T = TypeVar("T", Span, LogRow)
 
 log = logging.getLogger(__name__)
 
@@ -46,20 +49,28 @@ def _read(store: Store, asked: list[Asked]) -> Iterator[tuple[Asked, Stored]]:
         ours = by_value.get(finding.session_id if scope == "session" else finding.agent if scope == "agent" else None)
         if ours is not None:
             ours.findings.append(finding)
-    spans = _spans(store, asked)
+    # of the newest runs of each scope as many as may be read
+    traces = list({trace_id: None for each in asked for run in _fitting(each) for trace_id in run.trace_ids})
+    spans = _by_trace(store.load_spans, asked[0].run.tenant, traces)
+    logs = _by_trace(store.load_logs, asked[0].run.tenant, traces)
     for each in asked:
-        own = [span for run in each.runs for trace_id in run.trace_ids for span in spans.get(trace_id, ())]
-        yield each, Stored(own, each.findings, first=each.runs[-1] if each.runs else None)
+        own = [trace_id for run in each.runs for trace_id in run.trace_ids]
+        yield (
+            each,
+            Stored(
+                [span for trace_id in own for span in spans.get(trace_id, ())],
+                each.findings,
+                first=each.runs[-1] if each.runs else None,
+                logs=[row for trace_id in own for row in logs.get(trace_id, ())],
+            ),
+        )
 
 
-def _spans(store: Store, asked: list[Asked]) -> dict[str, list[Span]]:
-    """By trace, of the newest runs of each scope as many as may be read."""
-    traces = {trace_id: None for each in asked for run in _fitting(each) for trace_id in run.trace_ids}
-    found: dict[str, list[Span]] = {}
-    wanted = list(traces)
-    for start in range(0, len(wanted), PAGE):
-        for span in store.load_spans(asked[0].run.tenant, wanted[start : start + PAGE]):
-            found.setdefault(span.trace_id, []).append(span)
+def _by_trace(load: Callable[[str, Sequence[str]], Iterable[T]], tenant: str, traces: list[str]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for start in range(0, len(traces), PAGE):
+        for item in load(tenant, traces[start : start + PAGE]):
+            found.setdefault(item.trace_id, []).append(item)
     return found
 
 

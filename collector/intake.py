@@ -246,6 +246,10 @@ class Intake:
             first = next(iter(steps.values()))
             places.open(first.tenant, first.trace_id)
             places.add(_in_order(steps.values()))
+        for told in (told_by(row.record(), self._config.runs.task) for row in stored.logs):
+            if told.step is not None:
+                self._prices.priced(told.step)
+                _tell(places, told.said, told.alone)
         return [run for run in runs.values() if run.has_steps]
 
     def _by_trace(self, stored: Stored) -> dict[Key, dict[str, Step]]:
@@ -270,6 +274,20 @@ class Intake:
         for said, alone in stored.heard:
             self._hear(said, alone)
         self._overhear(row.record() for row in stored.logs)
+
+
+def _tell(places: Places, said: Step | None, alone: Step | None) -> None:
+    """Let a log record tell what it says where all spans have come."""
+    step = said or alone
+    assert step is not None
+    if said is None and places.shows_session(step):
+        places.tell(step)
+        return
+    places.open(step.tenant, step.trace_id)
+    if said is not None:
+        places.hear(said)
+    elif places.known(step) is None:
+        places.add_record(step)
 
 
 def _in_order(steps: Iterable[Step]) -> list[Step]:

@@ -35,8 +35,8 @@ class Told:
         return news
 
     def remember(self, key: Key, finding: Finding) -> None:
-        """The finding was told in an earlier life of the run or scope."""
-        self._findings[finding.finding_id] = finding
+        """The finding was told in an earlier life of the run or scope; what was told since counts more."""
+        self._findings.setdefault(finding.finding_id, finding)
         self._of.setdefault(key, set()).add(finding.finding_id)
 
     def forget(self, key: Key) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
@@ -161,6 +162,36 @@ def test_runs_that_end_without_a_name_are_judged_together(tmp_path: Path, restar
     world.receive(request_of([named]))
     world.finish(life)
     assert {f.state for f in world.store.list_findings(ALL) if f.scope == "agent"} == {"resolved"}
+    world.journal.close()
+
+
+def turn(number: int) -> bytes:
+    """A turn of a command-line agent that sends log records only: it runs one command."""
+    request = ExportLogsServiceRequest()
+    scope = request.resource_logs.add().scope_logs.add()
+    scope.scope.name = "com.anthropic.claude_code.events"
+    told: list[tuple[str, dict[str, str]]] = [
+        ("user_prompt", {"prompt": f"question {number}"}),
+        ("tool_result", {"tool_name": "Bash", "tool_use_id": f"t{number}", "success": "true"}),
+    ]
+    for event, facts in told:
+        record = scope.log_records.add(event_name=event, time_unix_nano=START_NS + number * 10**11)
+        for key, value in (facts | {"session.id": "s", "prompt.id": f"p{number}"}).items():
+            record.attributes.add(key=key).value.CopyFrom(any_value(value))
+    return request.SerializeToString()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_runs_of_log_records_alone_are_earlier_runs_too(tmp_path: Path, restart: bool) -> None:
+    world = world_with(tmp_path / "data", budget={"session": {"tool_calls": 4}})
+    life = world.live()
+    for number in range(5):
+        world.take("logs", turn(number))
+        later(world, life, 1800)
+        life = forgetful(world) if restart else life
+    world.finish(life)
+    [found] = [f for f in world.store.list_findings(ALL) if f.scope == "session" and f.session_id == "s"]
+    assert (found.details["used"], found.severity) == (5, "critical")
     world.journal.close()
 
 
