@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trailhound.collector.assemble.shared_ids import ASKED, GIVEN, PAUSED, RAN, Held, SharedId, TraceKey
 from trailhound.model import Step, ToolCall
 
-TraceKey = tuple[str, str]
-"""(tenant, trace id)"""
 CallKey = str | tuple[str, str]
 """Call id, or (service, call id) for a service that is not the trace's first."""
-_ASKED, _RAN, _GIVEN, _PAUSED = 1, 2, 4, 8
-"""What a trace has of a call id: the request, a span of its execution, the result in a model's input, a span that (perhaps) waits."""
-Held = tuple[TraceKey, int, int]
-"""(trace, what it has of a call, since when in Unix nanoseconds)"""
-MAX_TRACES = 64
-"""Traces that one call id can join: an id that more of them have is no unique id, and costs no search among them."""
+Loose = tuple[str, str, str]
+"""(service, call id, a group of the traces that have it: `SharedId.pairs`)"""
+MAX_NS = 2**63
 
 
 class _Trace:
     """The call ids of one trace."""
 
-    __slots__ = ("parts", "service")
+    __slots__ = ("model_ns", "parts", "service")
 
-    def __init__(self, service: str) -> None:
-        self.service = service
+    def __init__(self) -> None:
+        self.service = ""
         """Of the trace's first call; nearly always of all."""
         self.parts: dict[CallKey, int] = {}
         """What the trace has of each call; 0 when it has both ends."""
+        self.model_ns = MAX_NS
+        """Start of its first model call."""
 
     def loose(self) -> Iterator[tuple[str, str]]:
         """(service, call id) of the calls that have a loose end here."""
@@ -39,74 +37,82 @@ class LooseCalls:
 
     def __init__(self) -> None:
         self._traces: dict[TraceKey, _Trace] = {}
-        self._held: dict[tuple[str, str], dict[str, Held | dict[TraceKey, Held]]] = {}
-        """By (tenant, service) and call id: nearly always held by one trace, which needs no dictionary."""
+        self._held: dict[tuple[str, str], dict[str, Held | SharedId]] = {}
+        """By (tenant, service) and call id: nearly always held by one trace."""
 
-    def learn(self, trace: TraceKey, steps: list[Step]) -> list[tuple[str, str]]:
-        """Take steps of one trace; returns the calls, as (service, call id), whose `ends` may be others now."""
-        changed, local = [], self._traces.get(trace)
+    def learn(self, trace: TraceKey, steps: list[Step]) -> list[Loose]:
+        """Take steps of one trace; returns that of which the `ends` may be others now."""
+        changed: list[Loose] = []
+        local = self._traces.get(trace)
+        model_ns = min((step.start_ns for step in steps if step.kind == "llm"), default=MAX_NS)
+        if model_ns < (MAX_NS if local is None else local.model_ns):
+            local = self._traces.setdefault(trace, _Trace())
+            local.model_ns = model_ns
+            changed += self._shared_by(trace)
         for service in {step.service for step in steps}:
-            for call_id, (new, since_ns) in _parts(steps, service).items():
+            ours = [step for step in steps if step.service == service]
+            signs: dict[str, tuple[int, int, str]] = {}
+            for call_id, (new, since_ns) in _parts(ours).items():
                 if local is None:
-                    local = self._traces[trace] = _Trace(service)
+                    local = self._traces[trace] = _Trace()
+                local.service = local.service or service
                 key = call_id if service == local.service else (service, call_id)
                 before = local.parts.get(key)
                 if before != 0:
                     now = local.parts[key] = _joined(before or 0, new)
-                    if (now or before) and self._hold((trace[0], service), call_id, (trace, now, since_ns)):
-                        changed.append((service, call_id))
+                    if now or before:
+                        signs = signs or _signs(ours)
+                        held = Held(trace, now, since_ns, *signs[call_id])
+                        changed += self._hold((trace[0], service), call_id, held)
         return changed
 
-    def _hold(self, caller: tuple[str, str], call_id: str, new: Held) -> bool:
-        """Let a trace hold what it has of a call now, and since when; returns whether other traces do, or did."""
+    def _hold(self, caller: tuple[str, str], call_id: str, new: Held) -> list[Loose]:
+        """Let a trace hold what it has of a call now; returns what changed for it and for others that hold it."""
         calls = self._held.setdefault(caller, {})
         held = calls.get(call_id)
-        if isinstance(held, tuple) and held[0] != new[0]:
-            held = calls[call_id] = {held[0]: held}
-        if isinstance(held, dict):
-            before = held.pop(new[0], new)
-            if new[1]:
-                held[new[0]] = _since(new, before)
-            elif not held:
+        if isinstance(held, Held) and held.trace != new.trace:
+            held = calls[call_id] = SharedId(held)
+        if isinstance(held, SharedId):
+            changed = held.put(new)
+            if not len(held):
                 del calls[call_id]
-            return True
-        if new[1]:
-            calls[call_id] = _since(new, held or new)
+            return [(caller[1], call_id, group) for group in changed]
+        if new.has:
+            calls[call_id] = new if held is None else new.joined(held)
         else:
             calls.pop(call_id, None)
-        return False
+        return []
 
-    def ends(self, tenant: str, service: str, call_id: str) -> list[tuple[TraceKey, TraceKey]]:
-        """Pairs of traces that this id joins: the asking one with those that ran it and with the first one given it.
+    def _shared_by(self, trace: TraceKey) -> list[Loose]:
+        """The calls that others hold as well as this trace."""
+        found: list[Loose] = []
+        for service, call_id in self.of(trace):
+            held = self._held[trace[0], service][call_id]
+            if isinstance(held, SharedId):
+                found += [(service, call_id, group) for group in held.groups_of(trace)]
+        return found
 
-        Without a request in sight, the trace in which the call waits stands for the asking one; that two traces ran a
-        call of the same id joins nothing. An id that several traces ask for is no unique id (some providers count
-        `call_1`, `call_2`): it joins nothing, nor does one that very many have part in.
-        """
-        held = self._held.get((tenant, service), {}).get(call_id)
-        if not isinstance(held, dict) or not 1 < len(held) <= MAX_TRACES:
-            return []
-        by_time = sorted((since_ns, trace, has) for trace, has, since_ns in held.values())
-        asked = [(at, trace) for at, trace, has in by_time if has & _ASKED]
-        paused = [(at, trace) for at, trace, has in by_time if has & _PAUSED]
-        ran = [(at, trace) for at, trace, has in by_time if has & (_RAN | _PAUSED)]
-        if len(asked or paused) != 1:
-            return []
-        since_ns, first = (asked or paused)[0]
-        given = [(at, trace) for at, trace, has in by_time if has & _GIVEN and at >= since_ns]
-        later = [trace for at, trace in (*ran, *given[:1]) if at >= since_ns and trace != first]
-        return [(first, trace) for trace in dict.fromkeys(later)]
+    def _begins_with(self, held: Held) -> bool:
+        """Whether no model call came before this in its trace: one that did has asked for it, seen or not."""
+        return held.since_ns <= self._traces[held.trace].model_ns
+
+    def ends(self, tenant: str, loose: Loose) -> list[tuple[TraceKey, TraceKey]]:
+        """Pairs of traces that this call joins, the one that asks for it first: see `SharedId`."""
+        held = self._held.get((tenant, loose[0]), {}).get(loose[1])
+        return held.pairs(loose[2], self._begins_with) if isinstance(held, SharedId) else []
 
     def of(self, trace: TraceKey) -> list[tuple[str, str]]:
         """(service, call id) of the trace's calls of which it has one end only."""
         local = self._traces.get(trace)
         return [] if local is None else list(local.loose())
 
-    def forget(self, trace: TraceKey) -> list[tuple[str, str]]:
+    def forget(self, trace: TraceKey) -> list[Loose]:
         """The trace leaves memory; returns as `learn`."""
         calls = self.of(trace)
         self._traces.pop(trace, None)
-        changed = [call for call in calls if self._hold((trace[0], call[0]), call[1], (trace, 0, 0))]
+        changed = [
+            loose for service, call_id in calls for loose in self._hold((trace[0], service), call_id, Held(trace, 0, 0))
+        ]
         for caller in {(trace[0], service) for service, _ in calls}:
             if not self._held[caller]:
                 del self._held[caller]
@@ -117,17 +123,12 @@ class LooseCalls:
         return len(self._traces) + sum(map(len, self._held.values()))
 
 
-def _since(now: Held, before: Held) -> Held:
-    return (now[0], now[1], min(now[2], before[2]))
-
-
-def _parts(steps: list[Step], service: str) -> dict[str, tuple[int, int]]:
-    """By call id: what the steps of a service have of the call, and since when."""
-    steps = [step for step in steps if step.service == service]
-    said = [(call.call_id, _ASKED, step.start_ns) for step in steps for call in step.tool_requests]
-    said += [(call.call_id, _GIVEN, step.start_ns) for step in steps for call in step.tool_responses]
+def _parts(steps: list[Step]) -> dict[str, tuple[int, int]]:
+    """By call id: what the steps of one service have of the call, and since when."""
+    said = [(call.call_id, ASKED, step.start_ns) for step in steps for call in step.tool_requests]
+    said += [(call.call_id, GIVEN, step.start_ns) for step in steps for call in step.tool_responses]
     said += [
-        (step.tool.call_id, _RAN if _has_run(step, step.tool) else _PAUSED, step.start_ns)
+        (step.tool.call_id, RAN if _has_run(step, step.tool) else PAUSED, step.start_ns)
         for step in steps if step.kind == "tool" and step.tool is not None
     ]  # fmt: skip
     parts: dict[str, tuple[int, int]] = {}
@@ -138,12 +139,27 @@ def _parts(steps: list[Step], service: str) -> dict[str, tuple[int, int]]:
     return parts
 
 
+def _signs(steps: list[Step]) -> dict[str, tuple[int, int, str]]:
+    """By call id: the hashes of question and call that a `Held` has, and the tool's name."""
+    signs: dict[str, tuple[int, int, str]] = {}
+    for step in steps:
+        speaker = (step.instrumentation, step.session_id)
+        question = hash((speaker, step.input)) if step.kind == "llm" and isinstance(step.input, str) else 0
+        calls = (*step.tool_requests, step.tool) if step.tool is not None else step.tool_requests
+        for call in (*calls, *step.tool_responses):
+            if call.call_id is not None:
+                known = signs.get(call.call_id, (0, 0, ""))
+                sign = 0 if call.arguments_hash is None else hash((speaker, call.name, call.arguments_hash))
+                signs[call.call_id] = (known[0] or question, known[1] or sign, known[2] or call.name)
+    return signs
+
+
 def _joined(before: int, new: int) -> int:
     """What a trace has of a call; 0 when it has both ends."""
     parts = before | new
-    if parts & _RAN:
-        parts &= ~_PAUSED  # it waited and ran here, or a log record told later that it ran
-    return 0 if parts & _ASKED and parts & (_RAN | _GIVEN) else parts
+    if parts & RAN:
+        parts &= ~PAUSED  # it waited and ran here, or a log record told later that it ran
+    return 0 if parts & ASKED and parts & (RAN | GIVEN) else parts
 
 
 def _has_run(step: Step, tool: ToolCall) -> bool:

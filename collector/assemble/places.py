@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from trailhound.collector.assemble.live import LiveRun
-from trailhound.collector.assemble.loose_calls import TraceKey
 from trailhound.collector.assemble.overheard import said_order
+from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.collector.assemble.sources import Source, Sources
 from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.traces import NewRun, TraceRuns, together

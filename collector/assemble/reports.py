@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from trailhound.collector.assemble.loose_calls import TraceKey
+from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.model import Step
 
 Answer = tuple[str, str, str]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from trailhound.collector.assemble.loose_calls import LooseCalls, TraceKey
+from trailhound.collector.assemble.loose_calls import Loose, LooseCalls
 from trailhound.collector.assemble.reports import Answer, Reports
 from trailhound.collector.assemble.resumptions import Resumptions, may_pause
+from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.collector.assemble.transports import Call, Transports
 from trailhound.model import Step
 
@@ -41,8 +43,9 @@ class Stitcher:
         self._transports, self._resumptions, self._reports = Transports(), Resumptions(), Reports()
         self._joins: dict[Source, list[Join]] = {}
         """By what each join comes from."""
-        self._neighbours: dict[TraceKey, dict[Join, None]] = {}
-        self._sources: dict[TraceKey, dict[Source, None]] = {}
+        self._neighbours: dict[TraceKey, Counter[Join]] = {}
+        """With how many sources each join has."""
+        self._sources: dict[TraceKey, Counter[Source]] = {}
 
     def learn(self, trace: TraceKey, steps: list[Step]) -> set[TraceKey]:
         """Take steps of one trace; returns the traces whose joins changed."""
@@ -92,12 +95,11 @@ class Stitcher:
         self.forget(trace)
         return changed - {trace}
 
-    def _join_calls(self, tenant: str, calls: list[tuple[str, str]]) -> set[TraceKey]:
+    def _join_calls(self, tenant: str, calls: list[Loose]) -> set[TraceKey]:
         changed: set[TraceKey] = set()
-        for service, call_id in calls:
-            ends = self._calls.ends(tenant, service, call_id)
-            joins = [Join(first, second, "call_id", call_id) for first, second in ends]
-            changed |= self._set(("call_id", tenant, service, call_id), joins)
+        for loose in calls:
+            joins = [Join(first, second, "call_id", loose[1]) for first, second in self._calls.ends(tenant, loose)]
+            changed |= self._set(("call_id", tenant, *loose), joins)
         return changed
 
     def _join_reports(self, answers: Iterable[Answer]) -> set[TraceKey]:
@@ -114,12 +116,12 @@ class Stitcher:
             return set()
         for join in before:
             for end in (join.first, join.second):
-                _discard(self._neighbours, end, join)
-                _discard(self._sources, end, source)
+                _take(self._neighbours, end, join)
+                _take(self._sources, end, source)
         for join in joins:
             for end in (join.first, join.second):
-                self._neighbours.setdefault(end, {})[join] = None
-                self._sources.setdefault(end, {})[source] = None
+                self._neighbours.setdefault(end, Counter())[join] += 1
+                self._sources.setdefault(end, Counter())[source] += 1
         self._joins[source] = joins
         if not joins:
             del self._joins[source]
@@ -146,8 +148,10 @@ class Stitcher:
         return sum(len(each) for each in known)
 
 
-def _discard(known: dict[TraceKey, dict[T, None]], trace: TraceKey, item: T) -> None:
-    items = known.get(trace, {})
-    items.pop(item, None)
-    if not items:
-        known.pop(trace, None)
+def _take(known: dict[TraceKey, Counter[T]], trace: TraceKey, item: T) -> None:
+    counts = known[trace]
+    counts[item] -= 1
+    if not counts[item]:
+        del counts[item]
+    if not counts:
+        del known[trace]

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
-from trailhound.collector.assemble.loose_calls import TraceKey
 from trailhound.collector.assemble.names import Names, differ, with_name
 from trailhound.collector.assemble.overheard import Overheard
+from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.turns import Turns
 from trailhound.model import Step

@@ -131,6 +131,58 @@ def tool(trace: int, at: float, call_id: str, **extra: Any) -> Span:
     return span(trace, 1, at, attributes | {k.replace("_", "."): v for k, v in extra.items()})
 
 
+def asked(trace: int, at: float, question: str, **how: Any) -> Span:
+    """A model call whose messages begin with this question."""
+    made = chat(trace, at, **how)
+    for attribute in made.attributes:
+        if attribute.key == "gen_ai.input.messages":
+            attribute.value.string_value = attribute.value.string_value.replace('"go"', json.dumps(question))
+    return made
+
+
+def conversation(first: int, at: float, question: str) -> list[Span]:
+    return [
+        asked(first, at, question, asks="call_1"),
+        asked(first + 1, at + 2, question, asks="call_2", given=("call_1",)),
+        asked(first + 2, at + 4, question, given=("call_1", "call_2")),
+    ]
+
+
+def test_ids_counted_anew_in_every_conversation_join_what_answers_one_question() -> None:
+    spans = conversation(1, 0, "a") + conversation(4, 1, "b")
+    assert [sorted(run) for run in runs(spans)] == [[1, 2, 3], [4, 5, 6]]
+    for order in itertools.islice(itertools.permutations(spans), 0, None, 29):
+        assert sorted(sorted(run) for run in runs(list(order))) == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_the_same_question_later_is_told_apart_by_the_first_having_its_answer() -> None:
+    spans = conversation(1, 0, "a") + conversation(4, 60, "a")
+    for order in itertools.islice(itertools.permutations(spans), 0, None, 29):
+        assert sorted(sorted(run) for run in runs(list(order))) == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_the_same_question_at_the_same_time_joins_nothing() -> None:
+    spans = [each for pair in zip(conversation(1, 0, "a"), conversation(4, 0.1, "a"), strict=True) for each in pair]
+    assert sorted(runs(spans)) == sorted(runs(spans[::-1])) == [[1], [2], [3], [4], [5], [6]]
+
+
+def test_counted_ids_of_more_conversations_than_are_searched() -> None:
+    spans = [each for n in range(100) for each in conversation(3 * n + 1, n / 10, f"question {n}")]
+    spans.sort(key=lambda each: each.start_time_unix_nano)
+    assert sorted(sorted(run) for run in runs(spans)) == [[3 * n + 1, 3 * n + 2, 3 * n + 3] for n in range(100)]
+
+
+def test_a_trace_that_begins_with_a_model_call_of_its_own_goes_on_with_no_other() -> None:
+    """The request of a streamed answer is not recorded; one who asked for `call_1` in vain does not own its execution."""
+    died = [asked(1, 0, "a", asks="call_1"), asked(9, 1, "b", asks="call_1")]
+    ran = tool(2, 12, "call_1", gen_ai_tool_call_arguments='{"n": "call_1"}', gen_ai_tool_call_result="r")
+    ran.span_id = (202).to_bytes(8, "big")
+    given = asked(2, 14, "a", given=("call_1",), number=3)
+    streamed = [asked(2, 10, "a", number=1), ran, given]
+    for order in itertools.permutations([*died, *streamed]):
+        assert sorted(runs(list(order))) == [[1], [2], [9]]
+
+
 @pytest.mark.parametrize("session", [{}, {"session_id": "one"}])
 def test_two_executions_of_one_id_join_nothing(session: dict[str, Any]) -> None:
     """Some providers count their calls anew in every run, and content may be off: no request is seen."""
