@@ -9,15 +9,20 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from trailhound.canonical import stable_id
 from trailhound.errors import Invalid
+from trailhound.evaluators.base import Evaluator
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types, is_rule
+from trailhound.model import Kind
 
 GROUP = "trailhound.evaluators"
 """Each entry point names an evaluator class, or a module with some."""
 _RULE_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_TEST = re.compile(r"(?:test_.*|.*_test|conftest)\.py")
+"""Files that pytest looks for: tests of evaluators lie beside them."""
 
 
 def foreign_types(folder: Path | None) -> dict[str, EvaluatorType]:
@@ -45,6 +50,14 @@ def _check(cls: EvaluatorType, place: str, places: dict[str, str]) -> None:
         raise Invalid(f"{place}: the rule id `{cls.rule}` is taken by {places[cls.rule]}", reason="config")
     if not isinstance(getattr(cls, "reads", None), tuple) or not (cls.__doc__ or "").strip():
         raise Invalid(f"{place}: {cls.__name__} needs `reads` (a tuple of kinds) and a docstring", reason="config")
+    for kind in cls.reads:
+        if kind not in _KINDS:
+            raise Invalid(
+                f"{place}: {cls.__name__} reads {kind!r}, which is no kind of step; known: {', '.join(_KINDS)}",
+                reason="config",
+            )
+    if cls.reads and cls.step is Evaluator.step:
+        raise Invalid(f"{place}: {cls.__name__} reads steps and needs `step`, which takes them", reason="config")
 
 
 @functools.cache
@@ -71,7 +84,7 @@ def _in(folder: Path | None) -> tuple[tuple[str, tuple[EvaluatorType, ...]], ...
         return ()
     if not folder.is_dir():
         raise Invalid(f"evaluators.folder: {folder} is no folder", reason="config")
-    files = sorted(path.resolve() for path in folder.glob("*.py"))
+    files = sorted(path.resolve() for path in folder.glob("*.py") if not _TEST.fullmatch(path.name))
     return tuple((str(path), _rules_of(_module(path, path.stat().st_mtime_ns))) for path in files)
 
 

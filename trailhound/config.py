@@ -219,7 +219,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise Invalid(f"{path}: no such file; leave out --config to use the defaults", reason="config") from None
+        raise Invalid(f"{path}: no such file", reason="config") from None
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"{path}: cannot be read: {error}", reason="config") from None
     except yaml.YAMLError as error:

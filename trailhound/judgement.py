@@ -27,7 +27,8 @@ class Evaluators(Section):
     """Evaluators that do not come with Trailhound."""
 
     folder: Path | None = Field(
-        None, description="every .py file in it is loaded for evaluators, with the rights of Trailhound itself"
+        None,
+        description="every .py file in it, but for tests, is loaded for evaluators, with the rights of Trailhound itself",
     )
     step_budget: Duration = Field(
         0.1, gt=0, description="time one of them may take for a step; one that keeps overrunning is switched off"

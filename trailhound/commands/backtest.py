@@ -64,6 +64,8 @@ def backtest(
     test = Backtest(today, changed_by(today, rules))
     asked = {"since": since, "until": until, "agent": agent, "service": service}
     with _history(today, paths or [], offline, api, limit, asked) as history:
+        if not len(history):
+            typer.echo(_nothing(paths or [], asked), err=True)
         _judge(test, history)
     document = test.document()
     if output == "json":
@@ -72,7 +74,15 @@ def backtest(
     from trailhound.show.backtest import show_backtest
     from trailhound.show.screen import screen
 
-    show_backtest(screen(), document)
+    show_backtest(screen(), document, "recorded request" if paths else "run")
+
+
+def _nothing(paths: list[Path], asked: dict[str, str | None]) -> str:
+    """Why there is nothing to judge, and what to do."""
+    if paths:
+        return f"trailhound: nothing to judge: {', '.join(map(str, paths))} holds no recorded request"
+    given = " ".join(f"--{name} {value}" for name, value in asked.items() if value is not None)
+    return f"trailhound: nothing to judge: no stored run fits {given}; `trailhound trajectories list` shows which there are"
 
 
 @contextmanager

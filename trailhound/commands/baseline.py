@@ -14,6 +14,9 @@ ID_HELP = "Baseline id, see `trailhound baseline list`."
 Id = Annotated[str, typer.Argument(metavar="ID", help=ID_HELP)]
 Task = Annotated[str | None, typer.Option("--task", help="Only of this task label (`runs.task`).", metavar="NAME")]
 SHOW = "baselines.show_baseline"
+TOUCHED = (
+    "Runs in memory that this concerns are judged anew; findings of runs that have left it stay as they were told."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -33,12 +36,20 @@ def pin(
     output: options.Format = "text",
     api: options.Api = options.API,
 ) -> None:
-    """Pin what is normal now: runs that end from here on are compared with it until it is unpinned."""
+    """Pin what is normal now: runs that end from here on are compared with it until it is unpinned.
+
+    Of runs that ended after the latest one known, those in the daemon's memory are judged anew. What was told of runs
+    that have left it stays as it was told.
+    """
     _change("POST", baseline_id, {"reason": reason}, output, api)
 
 
 def unpin(baseline_id: Id, output: options.Format = "text", api: options.Api = options.API) -> None:
-    """Compare with the latest runs again."""
+    """Compare with the latest runs again.
+
+    Of the runs that were compared with the pinned values, those in the daemon's memory are judged anew. What was told
+    of runs that have left it stays as it was told.
+    """
     _change("DELETE", baseline_id, None, output, api)
 
 
@@ -48,3 +59,5 @@ def _change(method: str, baseline_id: str, content: dict[str, Any] | None, outpu
     path = f"/api/v1/baselines/{quote(baseline_id, safe='')}/pin"
     changed = Client(api).send(method, path, content, what=f"baseline {baseline_id}", has=("baseline_id",))
     answer(changed, output, SHOW)
+    if output == "text":
+        typer.echo(TOUCHED, err=True)

@@ -12,8 +12,8 @@ from trailhound.show.screen import STYLES
 from trailhound.show.text import count, plain
 
 
-def show_backtest(console: Console, document: dict[str, Any]) -> None:
-    """A line for each rule that spoke in either set, and its examples below."""
+def show_backtest(console: Console, document: dict[str, Any], noun: str = "run") -> None:
+    """A line for each rule that spoke in either set, and its examples below; `noun` names what was judged."""
     spoke = [rule for rule in document["rules"] if rule["fired"] or rule["fired_today"]]
     silent = [rule["rule"] for rule in document["rules"] if rule not in spoke]
     if spoke:
@@ -21,10 +21,10 @@ def show_backtest(console: Console, document: dict[str, Any]) -> None:
     for rule in spoke:
         for example in (*rule["examples"], *rule["gone_examples"]):
             console.print(_example(rule["rule"], example), soft_wrap=True)
-    if silent:
+    if silent and document["judged"]:
         console.print(Text(f"never: {', '.join(plain(rule, 40) for rule in silent)}", style="dim"))
     lost = f", {document['unreadable']} could not be read" if document["unreadable"] else ""
-    console.print(Text(f"{count(document['judged'], 'recording')} judged{lost}", style="dim"))
+    console.print(Text(f"{count(document['judged'], noun)} judged{lost}", style="dim"))
 
 
 def _table(rules: list[dict[str, Any]]) -> Table:

@@ -84,3 +84,12 @@ def test_without_a_daemon_it_says_what_to_do(trailhound: Any, tmp_path: Path) ->
     (tmp_path / "rules.yaml").write_text("rules: {}")
     result = trailhound("backtest", tmp_path / "rules.yaml", "--api", "http://127.0.0.1:9")
     assert (result.code, "no daemon at" in result.err) == (1, True)
+
+
+def test_that_there_is_nothing_to_judge_is_said(trailhound: Any, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("rules: {}")
+    (tmp_path / "today.yaml").write_text(f"store: {{dsn: 'chdb:///{tmp_path}/store'}}")
+    offline = ("--offline", "--config", tmp_path / "today.yaml", "--since", "9000y", "--agent", "nobody")
+    result = trailhound("backtest", tmp_path / "rules.yaml", *offline)
+    assert (result.code, "never:" in result.out) == (0, False)
+    assert "no stored run fits --since 9000y --agent nobody" in result.err

@@ -135,6 +135,11 @@ def test_one_slow_step_is_forgiven(folder: Path) -> None:
         (RULE.replace('"mine"', '"loop"').replace("BODY", "pass"), "the rule id `loop` is taken by Trailhound"),
         (RULE.replace('"mine"', '"My Rule"').replace("BODY", "pass"), "is no rule id"),
         (RULE.replace('    """Speaks at every call."""\n', "").replace("BODY", "pass"), "needs `reads`"),
+        (
+            RULE.replace('"tool"', '"tools"').replace("BODY", "pass"),
+            "reads 'tools', which is no kind of step; known: llm, tool",
+        ),
+        (RULE.replace("def step", "def stepp").replace("BODY", "pass"), "needs `step`"),
     ],
 )
 def test_what_cannot_be_used_is_named(folder: Path, text: str, says: str) -> None:
@@ -175,16 +180,14 @@ def test_the_page_works_step_by_step(tmp_path: Path) -> None:
     (tmp_path / "my_evaluators").mkdir()
     (tmp_path / "my_evaluators" / "slow_tool.py").write_text(evaluator)
     (tmp_path / "trailhound.yaml").write_text(config.replace("seconds: 2", "seconds: 0.00001"))
-    (tmp_path / "test_slow_tool.py").write_text(test)
+    (tmp_path / "my_evaluators" / "test_slow_tool.py").write_text(test)
 
-    def run(*command: str, path: str = "") -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", *command], cwd=tmp_path, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
-        )  # fmt: skip
+    def run(*command: str) -> str:
+        done = subprocess.run([sys.executable, "-m", *command], cwd=tmp_path, env={}, capture_output=True, text=True, check=False)  # fmt: skip
         assert done.returncode in (0, 1), done.stderr + done.stdout
         return done.stdout
 
     assert "rules.slow-tool.seconds" in run("trailhound", "rules", "slow-tool", "--config", "trailhound.yaml")
     recording = str(ROOT / "tests" / "captures" / "pydantic_ai_v5" / "loop")
     assert "slow-tool" in run("trailhound", "check", recording, "--config", "trailhound.yaml", "--format", "json")
-    assert "1 passed" in run("pytest", "-q", "-p", "no:cacheprovider", "test_slow_tool.py", path="my_evaluators")
+    assert "1 passed" in run("pytest", "-q", "-p", "no:cacheprovider", "my_evaluators")
