@@ -15,6 +15,8 @@ DETAILS = "gen_ai.client.inference.operation.details"
 """Event that carries the same keys as a span (OTel GenAI 1.37)."""
 _CHOICES = ("gen_ai.choice", "gen_ai.content.completion")
 _PROMPTS = ("gen_ai.content.prompt",)
+_AZURE = "gen_ai.event.content"
+"""Azure's SDKs put the body of an event here, as JSON text."""
 _WHOLE = ("gen_ai.prompt", "gen_ai.completion")
 
 
@@ -31,6 +33,9 @@ def add_events(seen: Seen, table: KeyTable) -> None:
 
 def old_messages(name: str, body: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages of an event of the old conventions: one each, but that of 1.27 holds the whole side as JSON."""
+    if _AZURE in body:
+        written = parse_json(body[_AZURE])
+        body = written if isinstance(written, dict) else {"content": written}
     for key in _WHOLE:
         whole = parse_json(body[key]) if key in body else None
         if isinstance(whole, list) and whole and all(isinstance(m, dict) and "role" in m for m in whole):

@@ -21,6 +21,7 @@ from trailhound.collector.dialects.base import (
 
 OPERATIONS: dict[str, KindOf] = {
     **dict.fromkeys(("chat", "generate_content", "text_completion", "completion", "generate", "llm_call"), LLM),
+    **dict.fromkeys(("chat.completions", "text.completions"), LLM),
     **dict.fromkeys(("embeddings", "embedding", "rerank"), EMBEDDING),
     **dict.fromkeys(("execute_tool", "tool_call"), TOOL),
     **dict.fromkeys(("invoke_agent", "agent_call"), AGENT),

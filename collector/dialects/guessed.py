@@ -29,7 +29,7 @@ KINDS: dict[str, KindOf] = {
 """Values, in lower case, of attributes that tell what a span is -> the kind."""
 _TELLS_KIND = frozenset(("span type", "span kind", "observation type", "run type"))
 _FACTS = {
-    "tool name": "tool_name",
+    "tool name": "plain_tool",
     "tool input": "arguments",
     "tool arguments": "arguments",
     "tool args": "arguments",
@@ -41,7 +41,7 @@ _FACTS = {
     "request model": "request_model",
     "response model": "response_model",
     "request parameters": "parameters",
-    "invocation parameters": "parameters",
+    **dict.fromkeys(("invocation parameters", "invocation params", "request params"), "parameters"),
 }
 """The last two words of a key -> the fact."""
 _BARE = {"input": "input", "inputs": "input", "output": "output", "outputs": "output"}
@@ -50,9 +50,9 @@ _CACHED = frozenset(("cache", "cached"))
 _PLAIN = {
     **{name: fact for name, fact in _BARE.items() if not name.endswith("s")},
     **{name: fact for name, fact in _FACTS.items() if name.startswith(("tool", "agent"))},
-    "tool name": "plain_tool",
     "session id": "session",
     "conversation id": "session",
+    "invocation params": "parameters",
 }
 """All words of a key without a name space -> the fact."""
 _COUNTED = frozenset(("usage", "tokens", "token"))

@@ -27,9 +27,10 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
 """What the name of a component's class ends with -> kind; any other component is a container."""
 
 
+REPR = "ToolCall(tool_name="
 _CALL = ("ToolCall(tool_name='", "', arguments=", "}, id='", "'")
 _RESULT = ("ToolCallResult(result=", ", origin=ToolCall(tool_name='", "', arguments=", "}, id='", "'")
-"""The fixed text of the reprs of `haystack.dataclasses`, with the values between."""
+"""The fixed text of the reprs of `haystack.dataclasses`, with the values between; `REPR` is in each."""
 
 
 def calls_in_repr(text: str) -> list[ToolCall]:

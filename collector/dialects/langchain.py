@@ -86,7 +86,7 @@ def decisions(step: Step, given: Any) -> list[Approval]:
 
     A plain interrupt() may be resumed with anything: only a boolean says what was decided.
     """
-    if not isinstance(given, str) or '"resume"' not in given:
+    if not isinstance(given, dict) and (not isinstance(given, str) or '"resume"' not in given):
         return []
     found = _resume(parse_json(given))
     return [] if found is None else list(_answers(step, found))

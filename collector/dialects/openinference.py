@@ -66,8 +66,7 @@ def refine(step: Step, seen: Seen) -> None:
     elif step.kind == "llm":
         _tools(step, seen)
         recorded.complete(step, seen)
-        if step.instrumentation.endswith(".haystack"):
-            _haystack(step, seen)
+        _haystack(step, seen)
     if step.agent is None:
         step.agent = _langchain_agent(seen)
 
@@ -109,15 +108,14 @@ def _tools(step: Step, seen: Seen) -> None:
 
 def _haystack(step: Step, seen: Seen) -> None:
     """The flattened messages lack the ids of calls; the reprs in input and output have them."""
-    given, made = seen.facts.get("input"), seen.facts.get("output")
-    if isinstance(made, str) and any(call.call_id is None for call in step.tool_requests):
-        step.tool_requests = tuple(haystack.calls_in_repr(_joined(made, "replies")))
-    if isinstance(given, str) and not step.tool_responses:
-        step.tool_responses = tuple(haystack.results_in_repr(_joined(given, "messages")))
+    if any(call.call_id is None for call in step.tool_requests):
+        step.tool_requests = tuple(haystack.calls_in_repr(_joined(seen.facts.get("output"), "replies"))) or step.tool_requests
+    if not step.tool_responses:
+        step.tool_responses = tuple(haystack.results_in_repr(_joined(seen.facts.get("input"), "messages")))
 
 
-def _joined(value: str, key: str) -> str:
-    parsed = parse_json(value)
+def _joined(value: Any, key: str) -> str:
+    parsed = parse_json(value) if not isinstance(value, str) or haystack.REPR in value else None
     found = parsed.get(key) if isinstance(parsed, dict) else None
     return "\n".join(item for item in found if isinstance(item, str)) if isinstance(found, list) else ""
 
@@ -163,7 +161,7 @@ DIALECT = Dialect(
         "cache_write_tokens": ("llm.token_count.prompt_details.cache_write",),
         "reasoning_tokens": ("llm.token_count.completion_details.reasoning",),
         "cost": ("llm.cost.total",),
-        "tool_name": ("tool.name",),
+        "tool_name": ("tool.name", "tool_name"),
         "call_id": ("tool.id",),
         "input": ("input.value",),
         "output": ("output.value",),

@@ -155,12 +155,8 @@ def _named_in(parameters: Any) -> Any:
 
 def _fill_tool(step: Step, seen: Seen) -> None:
     facts = seen.facts
-    name = (
-        text(facts.get("tool_name"))
-        or text(facts.get("plain_tool"))
-        or text(facts.get("entity"))
-        or bare_name(step.name)
-    )
+    named = facts.get("tool_name", facts.get("plain_tool") if "told_kind" in facts else None)
+    name = text(named) or text(facts.get("entity")) or bare_name(step.name)
     arguments = facts["arguments"] if "arguments" in facts else facts.get("input")
     result = facts["result"] if "result" in facts else facts.get("output")
     step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))

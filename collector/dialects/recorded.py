@@ -17,7 +17,7 @@ from trailhound.collector.dialects.messages import hear, say
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Step, Usage
 
-_USAGES = ("CompletionUsage(", '"usage_metadata"', '"usage":')
+_USAGES = ("CompletionUsage(", '"usage_metadata"', '"token_usage":', '"usage":')
 """Before the usage in the repr of an answer of the openai package, in the JSON of LangChain's, and in a provider's own."""
 _METADATA = '"response_metadata":'
 """Before the provider's id of the answer in LangChain's JSON of its message."""
@@ -62,10 +62,9 @@ def details(step: Step, output: Any) -> None:
         or (usage.cache_read_tokens is not None and usage.reasoning_tokens is not None)
     ):
         return
-    at = max(output.rfind(mark) for mark in _USAGES)
-    if at < 0:
-        return
-    found = dict(_DETAIL.findall(output[at : at + _REACH]))
+    places = sorted({output.rfind(mark) for mark in _USAGES} - {-1}, reverse=True)
+    told = (dict(_DETAIL.findall(output[at : at + _REACH])) for at in places)
+    found = next(filter(None, told), {})
     if usage.cache_read_tokens is None:
         usage.cache_read_tokens = whole(found.get("cached", found.get("cache_read")))
     if usage.reasoning_tokens is None:

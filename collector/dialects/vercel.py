@@ -62,7 +62,7 @@ def _nameless_requests(step: Step, given: Any) -> None:
 
     The answer is as bare; that the call runs after it tells that it was yes.
     """
-    if not isinstance(given, str) or '"tool-approval-request"' not in given:
+    if isinstance(given, str) and '"tool-approval-request"' not in given:
         return
     messages = parse_json(given)
     parts = [

@@ -20,7 +20,7 @@ from trailhound.testing import make_span
         ("acme.usage.prompt_tokens", "input_tokens"),
         ("acme.completionTokens", "output_tokens"),
         ("acme.span.kind", "told_kind"),
-        ("acme.tool.name", "tool_name"),
+        ("acme.tool.name", "plain_tool"),
         ("acme.sessionId", "session"),
         ("acme.agent_name", "agent"),
         ("acme.response.usage", "usage_object"),
