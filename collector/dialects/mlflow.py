@@ -54,7 +54,9 @@ def refine(step: Step, seen: Seen) -> None:
     step.session_id = step.session_id or _word(facts.get("mlflow_session"))
     step.user_id = step.user_id or _word(facts.get("mlflow_user"))
     if step.kind == "agent" and step.agent is None:
-        step.agent = step.name
+        step.agent = (
+            _word(seen.span.attributes.get("name")) or step.name
+        )  # the name of an agent of pydantic-ai, which MLflow copies from its fields
 
 
 def _usage(given: Any) -> Any:

@@ -109,7 +109,9 @@ def _tools(step: Step, seen: Seen) -> None:
 def _haystack(step: Step, seen: Seen) -> None:
     """The flattened messages lack the ids of calls; the reprs in input and output have them."""
     if any(call.call_id is None for call in step.tool_requests):
-        step.tool_requests = tuple(haystack.calls_in_repr(_joined(seen.facts.get("output"), "replies"))) or step.tool_requests
+        step.tool_requests = (
+            tuple(haystack.calls_in_repr(_joined(seen.facts.get("output"), "replies"))) or step.tool_requests
+        )
     if not step.tool_responses:
         step.tool_responses = tuple(haystack.results_in_repr(_joined(seen.facts.get("input"), "messages")))
 
