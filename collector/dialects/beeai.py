@@ -14,6 +14,8 @@ _ANSWER = "final_answer"
 
 def refine(step: Step, seen: Seen) -> None:
     tool = step.tool
+    if step.kind == "agent" and step.name == _ANSWER:  # an emitter's own span around the tool
+        step.kind, step.agent = "other", None
     if step.kind != "tool" or tool is None:
         return
     if tool.name == _ANSWER:

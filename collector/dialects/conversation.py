@@ -49,9 +49,9 @@ class Conversation:
     """Tool calls in output messages."""
     responses: list[ToolCall] = field(default_factory=list)
     """Tool results in input messages."""
-    unnamed: list[Any] = field(default_factory=list)
+    unnamed: list[Any] | None = None
     """Tool results in input messages that do not say which call they answer."""
-    told: list[ToolCall] = field(default_factory=list)
+    told: list[ToolCall] | None = None
     """Calls without ids, with their results, that are new in the input messages."""
     question: str | None = None
     answer: str | None = None
@@ -70,6 +70,10 @@ class Conversation:
                         self.requests[place] = call
                     return
         self.requests.append(call)
+
+    def answer_unnamed(self, result: Any) -> None:
+        """Add a result that does not say which call it answers; most conversations have none."""
+        self.unnamed = [*(self.unnamed or ()), result]
 
     def close(self, role: Any, joined: str, said: bool) -> None:
         """Keep the text of one message where it belongs."""

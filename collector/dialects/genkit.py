@@ -13,9 +13,12 @@ from trailhound.collector.dialects.guessed import counts_in
 from trailhound.collector.dialects.usage import detail, normalise
 from trailhound.model import Failure, Model, Step
 
+_FLOW = ",t:flow}"
+
 
 def refine(step: Step, seen: Seen) -> None:
     name = text(seen.facts.get("gk_name")) or step.name
+    step.agent = step.agent or _flow(text(seen.facts.get("gk_path")) or "")
     if step.kind == "agent":
         step.agent = name
     elif step.kind == "llm":
@@ -26,6 +29,12 @@ def refine(step: Step, seen: Seen) -> None:
             _account(step, made.get("usage"), made.get("raw"))
     if seen.facts.get("gk_state") == "error" and step.status == "ok":
         step.status, step.error = "error", Failure(None, text(seen.facts.get("gk_error")))
+
+
+def _flow(path: str) -> str | None:
+    """The innermost flow in a path such as `/{support,t:flow}/{generate,t:util}`."""
+    outer, found, _ = path.rpartition(_FLOW)
+    return outer.rpartition("{")[2] or None if found else None
 
 
 def _account(step: Step, usage: object, raw: object) -> None:
@@ -63,6 +72,7 @@ DIALECT = Dialect(
     kind_order=33,
     fields={
         "gk_name": ("genkit:name",),
+        "gk_path": ("genkit:path",),
         "gk_state": ("genkit:state",),
         "gk_error": ("genkit:error",),
         "tool_name": ("genkit:name",),

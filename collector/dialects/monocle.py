@@ -54,7 +54,7 @@ def _model(step: Step, entities: list[tuple[str, str]], given: Any, made: Any, b
     step.usage = normalise(counts_in(dict(beside)))
     talk = Conversation()
     hear(talk, [message for turn in _listed(given) for message in _messages(parse_json(turn))])
-    unnamed.add(step, talk.told)
+    unnamed.add(step, talk.told or [])
     step.input, step.system_prompt = talk.question, talk.system
     answer = parse_json(made)
     answers = list(answer.values()) if isinstance(answer, dict) else []

@@ -95,13 +95,13 @@ class Reader:
 
 
 def _finish(step: Step, facts: dict[str, Any]) -> None:
-    """What is done when every dialect has had its say."""
+    """Add what no dialect said: calls without ids, and the name of an agent that only a guess tells."""
+    if step.tool is not None and step.kind != "tool":
+        step.tool = None  # a dialect may know better what looked like a call
     if "told" in facts and not step.tool_responses:
         unnamed.add(step, facts["told"])
     if step.kind == "agent" and step.agent is None and "told_kind" in facts:
         step.agent = step.name.removesuffix(".agent")
-    if step.tool is not None and step.kind != "tool":
-        step.tool = None  # a dialect may know better what looked like a call
 
 
 def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
@@ -115,6 +115,8 @@ def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
         return TOOL
     if "input_tokens" in facts or "output_tokens" in facts:  # a model call, or the sum of several
         return AGENT if "agent" in facts else LLM
+    if "request_model" in facts and ("input" in facts or "input_messages" in facts) and "agent" not in facts:
+        return LLM
     return OTHER
 
 

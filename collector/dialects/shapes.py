@@ -89,7 +89,7 @@ class MessageReader:
         """Take a result that does not say which call it answers; one in parts may say so in them."""
         if not isinstance(content, str):
             return False
-        self.into.unnamed.append(plain(content))
+        self.into.answer_unnamed(plain(content))
         return True
 
     def content(self, content: Any) -> None:
@@ -147,7 +147,7 @@ class MessageReader:
 
     def _response(self, answered: str | None, content: Any) -> None:
         if answered is None:
-            self.into.unnamed.append(plain(content))
+            self.into.answer_unnamed(plain(content))
         else:
             self.into.responses.append(ToolCall("", answered, None, plain(content)))
 

@@ -27,7 +27,7 @@ def new_calls(messages: list[Any]) -> list[ToolCall]:
         MessageReader(given, output=False).message(message)
     if any(call.call_id is not None for call in asked.requests):
         return []
-    pairs = zip(asked.requests, given.unnamed, strict=False)
+    pairs = zip(asked.requests, given.unnamed or (), strict=False)
     return [ToolCall(call.name, None, call.arguments, result, call.arguments_hash) for call, result in pairs]
 
 

@@ -17,8 +17,8 @@ def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | N
 
     `exclusive` is True where the convention says that input leaves cached tokens out. Elsewhere the numbers tell:
     more cache than input is impossible, and a total that matches only one reading proves it. Otherwise input is
-    inclusive, as OpenTelemetry 1.40, OpenAI and Gemini say. What a total has beyond input and output is reasoning that the
-    output leaves out.
+    inclusive, as OpenTelemetry 1.40, OpenAI and Gemini say. What Gemini's total has beyond input and output is reasoning
+    that the output leaves out.
     """
     counts: list[int | None] = []
     for name in _COUNTS:
@@ -31,11 +31,17 @@ def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | N
         cached = (read or 0) + (write or 0)
         if exclusive or _leaves_cache_out(given, output, cached, facts):
             given += cached
-    if given is not None and output is not None and "total_tokens" in facts:
+    if given is not None and output is not None and "total_tokens" in facts and _counts_thoughts_apart(facts):
         unsaid = (whole(facts["total_tokens"]) or 0) - given - output
-        if unsaid > 0 and reasoning in (None, unsaid):  # Gemini's own counts leave thoughts out of the candidates
+        if unsaid > 0 and reasoning in (None, unsaid):
             output, reasoning = output + unsaid, unsaid
     return Usage(given, output, read, write, reasoning)
+
+
+def _counts_thoughts_apart(facts: Mapping[str, Any]) -> bool:
+    """Whether the counts are Gemini's: `candidatesTokenCount` leaves out `thoughtsTokenCount`, the total has both."""
+    said = (facts.get(name) for name in ("provider", "response_model", "request_model"))
+    return any(isinstance(word, str) and ("gemini" in word or "gen_ai" in word or "google" in word) for word in said)
 
 
 def _leaves_cache_out(given: int, output: int | None, cached: int, facts: Mapping[str, Any]) -> bool:
