@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from trailhound.clock import Clock, SystemClock
 from trailhound.collector.alerting import MakeAlerting
+from trailhound.collector.amends import Amends
 from trailhound.collector.api.server import ApiServer
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
@@ -107,6 +108,7 @@ class Monitor:
             tally=self._tally,
             metrics=self._metrics,
             clock=self._clock,
+            amends=Amends(self._watch.told, self._recall, self._store_soon),
         )
 
     def _make_storing(self, cursor: Cursor) -> Storing:
@@ -190,6 +192,7 @@ class Monitor:
             try:
                 busy = self._pump.step()
                 self._recall.settle(self._restore)
+                self._pump.amend()
             except OSError as error:
                 log.error("the journal cannot be read: %s", error)
                 self._stop.wait(ERROR_WAIT_S)

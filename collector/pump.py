@@ -9,6 +9,7 @@ from typing import Protocol
 
 from trailhound import failpoint
 from trailhound.clock import Clock
+from trailhound.collector.amends import Amends
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.attempts import Attempts, Where
 from trailhound.collector.backlog import Backlog, Batch
@@ -80,7 +81,9 @@ class Pump:
         tally: Tally,
         metrics: Metrics,
         clock: Clock,
+        amends: Amends | None = None,
     ) -> None:
+        self._amends = amends
         self._reader, self._watch, self._turn, self._start = reader, watch, turn, cursor
         self._backlog, self._unsaved, self._closed, self._attempts = backlog, unsaved, closed, attempts
         self._listener, self._reviews = listener, reviews
@@ -220,6 +223,8 @@ class Pump:
             changes = self._watch.changes()
             self._listener.findings(changes.findings)
             self._note(changes)
+            if self._amends is not None:
+                self._amends.note(changes)
             counts = self._watch.counts
             late, counts.late = counts.late, 0
             unjudged, counts.unjudged = counts.unjudged, 0
@@ -227,6 +232,16 @@ class Pump:
         self._tally.late(late)
         self._tally.unjudged(unjudged)
         self._listener.settle(self.advanced_ns)
+
+    def amend(self) -> None:
+        """Take back what only an earlier life of the monitor said, a little at a time, once all is read again."""
+        if self._amends is not None and self.caught_up:
+            self._amends.settle(self._take_back)
+
+    def _take_back(self, findings: list[Finding]) -> None:
+        with self._turn:
+            self._listener.findings(findings)
+            self._unsaved.add((), findings)
 
     def _note(self, changes: Changes) -> None:
         closed, told = [], self._unsaved.stamp(self._read)

@@ -17,6 +17,8 @@ class Told:
     def __init__(self) -> None:
         self._findings: dict[str, Finding] = {}
         self._of: dict[Key, set[str]] = {}
+        self.met: set[str] | None = None
+        """Ids of all that was told or remembered, where somebody wants to know."""
 
     def news(self, key: Key, findings: Iterable[Finding]) -> list[Finding]:
         """Findings that are new or different; one that vanished is told once, as resolved."""
@@ -24,6 +26,8 @@ class Told:
         before = self._of.get(key, set())
         if not now and not before:
             return []
+        if self.met is not None:
+            self.met.update(now)
         news = [f for f in now.values() if self._findings.get(f.finding_id) != f]
         for gone in before - now.keys():
             old = self._findings.pop(gone)
@@ -37,6 +41,8 @@ class Told:
     def remember(self, key: Key, finding: Finding) -> None:
         """The finding was told in an earlier life of the run or scope; what was told since counts more."""
         self._findings.setdefault(finding.finding_id, finding)
+        if self.met is not None:
+            self.met.add(finding.finding_id)
         self._of.setdefault(key, set()).add(finding.finding_id)
 
     def forget(self, key: Key) -> None:

@@ -65,12 +65,12 @@ class Watch:
         self.verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
         self.background = Background(self.rules, lessons)
         self._dirty: dict[Key, LiveRun] = {}
-        self._told = Told()
-        self._wider = WiderScopes(self.rules, self._earlier, recall.expect_scopes, self._told.forget) if recall is not None else WiderScopes(self.rules, forgotten=self._told.forget)  # fmt: skip
+        self.told = Told()
+        self._wider = WiderScopes(self.rules, self._earlier, recall.expect_scopes, self.told.forget) if recall is not None else WiderScopes(self.rules, forgotten=self.told.forget)  # fmt: skip
         self._broken: set[Key] = set()
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
-        held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self._told, self._due, self._intake.heard)  # fmt: skip
+        held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self.told, self._due, self._intake.heard)  # fmt: skip
         self._leaving = Leaving(held, self._room, parked, config.runs.idle, recall)
         self._owed_since: int | None = None
         self._now_ns = 0
@@ -88,7 +88,7 @@ class Watch:
     def restore(self, stored: Stored) -> None:
         """Take a run that was in memory before: it is judged, and counted nowhere; findings of it are told already."""
         for finding in stored.findings:
-            self._told.remember((finding.tenant, finding.trajectory_id or ""), finding)
+            self.told.remember((finding.tenant, finding.trajectory_id or ""), finding)
         if stored.header is not None and stored.spans:
             self._wider.returns(stored.header)
         self._intake.restore(stored, self.segment)
@@ -102,7 +102,7 @@ class Watch:
         if stored is None:
             return None
         for finding in stored.findings:
-            self._told.remember(key, finding)
+            self.told.remember(key, finding)
         return [r for r in self._intake.assembled(stored, self.rules) if _key(r) not in self.runs], stored.first
 
     def scope_names(self, run: Run) -> list[str]:
@@ -270,9 +270,9 @@ class Watch:
         changes = Changes()
         for key, run in self._dirty.items():
             (changes.runs if run.has_steps else changes.joined).append(run)
-            changes.findings += self._told.news(key, run.findings)
+            changes.findings += self.told.news(key, run.findings)
         for scope_key, findings in [*self._wider.take_findings(), *self.background.take_findings()]:
-            changes.findings += self._told.news(scope_key, findings)
+            changes.findings += self.told.news(scope_key, findings)
         changes.resting = self._leaving.take_resting()
         changes.early = self._leaving.early.take_news() if self._leaving.early is not None else []
         self._dirty.clear()

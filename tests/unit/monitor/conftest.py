@@ -11,6 +11,7 @@ import pytest
 from trailhound import failpoint
 from trailhound.alerts.station import Station
 from trailhound.clock import ManualClock
+from trailhound.collector.amends import Amends
 from trailhound.collector.attempts import Attempts
 from trailhound.collector.backlog import Backlog
 from trailhound.collector.closed import ClosedTraces
@@ -59,10 +60,11 @@ class Life:
         self.book = Book(config.data_dir / "reviews.db")
         self.sampler = Sampler(config.review, self.book)
         self.attempts = Attempts(config.data_dir / "attempt")
+        amends = Amends(self.watch.told, self.recall, lambda: world.store)
         self.pump = Pump(
             JournalReader(config.data_dir / "journal"), self.watch, self.turn, cursor,
             backlog=self.backlog, unsaved=self.unsaved, closed=self.closed, attempts=self.attempts,
-            listener=self.listener, reviews=self.sampler, tally=self.tally, metrics=self.metrics, clock=clock,
+            listener=self.listener, reviews=self.sampler, tally=self.tally, metrics=self.metrics, clock=clock, amends=amends,
         )  # fmt: skip
         self.storing = Storing(
             config, lambda: world.store, self.pump, cursor, backlog=self.backlog, unsaved=self.unsaved,
@@ -74,6 +76,7 @@ class Life:
         """One round of every thread."""
         busy = self.pump.step()
         self.recall.settle(self._restore)
+        self.pump.amend()
         return self.storing.step() or busy
 
     def _restore(self, stored: Stored) -> None:
