@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trailhound.evaluators.limits import WARN_AT
 from trailhound.metrics import Metrics
 from trailhound.model import Finding
 
@@ -27,8 +28,8 @@ class Budgets:
         if finding.rule != "budget" or not isinstance(share, float | int) or not isinstance(metric, str):
             return
         self._drop(finding.finding_id)
-        if finding.state == "resolved":
-            return
+        if finding.state == "resolved" or (finding.details.get("unknown_calls") and share < WARN_AT):
+            return  # over, or a share of what is known only: nobody can tell how much is used
         series = (finding.service, agent, finding.scope, metric)
         self._series[finding.finding_id] = series
         self._shares.setdefault(series, {})[finding.finding_id] = share

@@ -167,6 +167,13 @@ def test_the_highest_share_of_a_budget_is_that_of_the_open_runs(counted: Counted
     assert highest() == 0
 
 
+def test_a_share_of_what_is_known_only_is_no_share_of_the_budget(counted: Counted) -> None:
+    for ratio, shown in ((0.0, None), (0.5, None), (0.9, 0.9)):
+        details = {"metric": "tokens", "ratio": ratio, "unknown_calls": 3}
+        counted.exposition.findings([finding(finding_id="b", rule="budget", details=details)])
+        assert counted.value("agent_budget_used_ratio", scope="trajectory", metric="tokens") == shown
+
+
 def test_the_series_of_every_rule_exist_when_an_agent_is_known(counted: Counted) -> None:
     counted.exposition.run(Run("run", "default", "shop", ["trace"], agent="desk"))
     for rule in ("loop", "budget"):
