@@ -215,5 +215,6 @@ def test_a_team_may_have_options_of_the_same_names(tmp_path: Path) -> None:
         "def test_own(request):\n    assert request.config.getoption('trials') == '9'\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    environ = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
