@@ -168,6 +168,7 @@ DIALECT = Dialect(
         "input": ("input.value",),
         "output": ("output.value",),
         "finish_reasons": ("llm.finish_reason",),
+        "agent": ("agno.agent", "agno.team"),
         "node": ("graph.node.name", "graph.node.id"),
     },
     flat={
