@@ -12,9 +12,17 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import AGENT, CHAIN, LLM, Dialect, Seen
 from trailhound.collector.dialects.coerce import whole
-from trailhound.model import Step
+from trailhound.collector.dialects.usage import normalise
+from trailhound.model import Step, Usage
 
 MERGED = "(merged tools)"
+_COUNTS = {
+    "input_tokens": "promptTokenCount",
+    "output_tokens": "candidatesTokenCount",
+    "total_tokens": "totalTokenCount",
+    "cache_read_tokens": "cachedContentTokenCount",
+    "reasoning_tokens": "thoughtsTokenCount",
+}
 _WAITS, _REJECTED = "requires confirmation", "call is rejected"
 """In `error` of the result, google-adk 2.13 `functions.py`."""
 
@@ -23,7 +31,10 @@ def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         _tool(step)
     elif step.kind == "llm":
-        if seen.span.scope.version.startswith("1."):
+        own = _own_counts(seen.span.attributes.get("gcp.vertex.agent.llm_response"))
+        if own is not None:
+            step.usage = own
+        elif seen.span.scope.version.startswith("1."):
             _first_schema(step, seen)
         else:
             _reasoning(step)
@@ -31,6 +42,15 @@ def refine(step: Step, seen: Seen) -> None:
             step.system_prompt = _system(seen.span.attributes.get("gcp.vertex.agent.llm_request"))
     elif step.kind == "agent" and step.agent is None and step.name.startswith("agent_run ["):
         step.agent = step.name.removeprefix("agent_run [").removesuffix("]")
+
+
+def _own_counts(response: Any) -> Usage | None:
+    """Gemini's counts in the answer that ADK for JavaScript records; its attributes have fewer, and no thoughts."""
+    answer = parse_json(response) if isinstance(response, str) and '"usageMetadata"' in response else None
+    counts = answer.get("usageMetadata") if isinstance(answer, dict) else None
+    if not isinstance(counts, dict):
+        return None
+    return normalise({fact: counts.get(name) for fact, name in _COUNTS.items()} | {"provider": "gemini"})
 
 
 def _tool(step: Step) -> None:

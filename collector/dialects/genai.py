@@ -33,6 +33,7 @@ OPERATIONS: dict[str, KindOf] = {
             "handle_conversation_turn",
             "agent_step",
             "execute_event_loop_cycle",
+            "execute_agent_loop_cycle",
             "execute_task",
             "workflow",
         ),

@@ -16,7 +16,7 @@ from trailhound.collector.dialects.coerce import literal, model_of, money, text,
 from trailhound.collector.dialects.cut import is_cut
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
-from trailhound.collector.dialects.toolcalls import tool_call
+from trailhound.collector.dialects.toolcalls import plain, tool_call
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Span, Step
 
@@ -32,6 +32,10 @@ _TOOL_NAME_FRAMES = (
     "tool ",
 )
 """What instrumentations put before a tool's name when they name its span."""
+
+
+_TOOL_SPAN = "execute_tool "
+"""What the specification puts before a tool's name in the name of its span."""
 
 
 def dialects(package: ModuleType) -> list[Dialect]:
@@ -113,6 +117,8 @@ def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
         return told
     if "tool_name" in facts:
         return TOOL
+    if span.name.startswith(_TOOL_SPAN):  # one that failed may have lost all else (ADK for JavaScript)
+        return TOOL
     if "input_tokens" in facts or "output_tokens" in facts:  # a model call, or the sum of several
         return AGENT if "agent" in facts else LLM
     if "request_model" in facts and ("input" in facts or "input_messages" in facts) and "agent" not in facts:
@@ -161,6 +167,10 @@ def _fill_tool(step: Step, seen: Seen) -> None:
     name = text(named) or text(facts.get("entity")) or bare_name(step.name)
     arguments = facts["arguments"] if "arguments" in facts else facts.get("input")
     result = facts["result"] if "result" in facts else facts.get("output")
+    if arguments is None and "event_input" in facts:
+        arguments = facts["event_input"][0].get("content")
+    if result is None and "event_output" in facts:
+        result = plain(facts["event_output"][0].get("content"))
     step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))
     given = step.tool.arguments
     if isinstance(given, str) and given[:1] in ("{", "["):

@@ -10,7 +10,6 @@ from typing import Any
 
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import literal, model_of
-from trailhound.collector.dialects.toolcalls import plain, tool_call
 from trailhound.model import Approval, Step
 
 _FRAMEWORK = "strands-agents"
@@ -24,22 +23,15 @@ def refine(step: Step, seen: Seen) -> None:
             None, step.model.request, step.model.response
         )  # the provider follows from the model's name
     if step.kind == "tool":
-        _tool(step, seen.facts)
+        _tool(step)
     elif step.kind == "agent":
         step.usage = None
         _interrupt(step, seen)
 
 
-def _tool(step: Step, facts: dict[str, Any]) -> None:
+def _tool(step: Step) -> None:
     tool = step.tool
-    asked, answered = facts.get("event_input"), facts.get("event_output")
-    if tool is None:
-        return
-    if tool.arguments is None and asked:
-        step.tool = tool = tool_call(tool.name, tool.call_id, asked[0].get("content"), tool.result)
-    if tool.result is None and answered:
-        tool.result = plain(answered[0].get("content"))
-    if step.error is not None and step.error.message is None and isinstance(tool.result, str):
+    if tool is not None and step.error is not None and step.error.message is None and isinstance(tool.result, str):
         step.error.message = tool.result
 
 
@@ -73,7 +65,7 @@ DIALECT = Dialect(
     name="strands",
     order=55,
     scopes=("strands.telemetry.tracer", "strands."),
-    keys=("event_loop.cycle_id",),
+    keys=("event_loop.cycle_id", "agent_loop.cycle_id"),
     records_tools=lambda scope: True,
     tells_of_pauses=lambda scope: "before",
     refine=refine,
