@@ -177,6 +177,8 @@ def main(spans_a_second: int, seconds: float) -> None:
     settings = CONFIG | BUDGET | {"journal": {"min_free": 1}}
     with tempfile.TemporaryDirectory() as folder, RunningDaemon(configured(Path(folder), settings)) as daemon:
         eventually(lambda: daemon.get("/readyz")["ready"])
+        pid = daemon.children()["monitor"]
+        used = used_s(pid)
         arguments = [sys.executable, __file__, "send", daemon.http, str(spans_a_second), str(seconds + WARM_S + 5)]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as sender:
             assert sender.stdout is not None
@@ -187,6 +189,8 @@ def main(spans_a_second: int, seconds: float) -> None:
         began = time.perf_counter()
         eventually(lambda: daemon.metric("trailhound_lag_seconds") < 0.2, 600)
         print(f"the monitor had caught up {time.perf_counter() - began:.1f} s after the last request")
+        spans = daemon.metric("trailhound_spans_decoded_total")
+        print(f"it used {(used_s(pid) - used) / spans * 1e6:.0f} us of CPU a span, the answers to the looks included")
 
 
 def look(daemon: RunningDaemon, seconds: float) -> None:
