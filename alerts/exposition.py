@@ -15,7 +15,7 @@ from trailhound.model import Finding, Run, Severity, Step
 
 REMEMBERED = 200_000
 """Runs, findings and calls whose counting is remembered, so that a late change does not count them again."""
-NAME_WAIT_S = 0.2
+NAME_WAIT_S = 0.1
 """How long a finding waits for a span that names the agent, in the next request of the same client; most come so soon
 or only with the end of the run, and a scrape is to show a finding within half a second."""
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
