@@ -35,6 +35,7 @@ from trailhound.collector.storing import Storing, cursor_path
 from trailhound.collector.tally import Tally
 from trailhound.collector.turn import Turn
 from trailhound.collector.unsaved import Unsaved
+from trailhound.collector.warming import warm
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.errors import Invalid
@@ -188,6 +189,7 @@ class Monitor:
             self._fail(f"the {name} thread failed")
 
     def _pump_all(self) -> None:
+        warm(self._config)
         while not self._stop.is_set():
             try:
                 busy = self._pump.step()
