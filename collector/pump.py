@@ -11,6 +11,7 @@ from trailhound import failpoint
 from trailhound.clock import Clock
 from trailhound.collector.amends import Amends
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.shelves import Filed
 from trailhound.collector.attempts import Attempts, Where
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
@@ -274,6 +275,11 @@ class Pump:
         whole = live.trajectory()
         self._listener.closed(whole.steps)
         self._reviews.closed(whole)
+
+    def filed(self, run: Run) -> list[Filed]:
+        """What is known of approvals that may matter to a run: called from other threads."""
+        with self._turn:
+            return self._watch.verdicts.about(run)
 
     def reached(self) -> Reached:
         """A consistent look for whoever saves: called from another thread."""

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from trailhound.clock import rfc3339
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.view import Document, Page
+from trailhound.collector.assemble.shelves import Filed
 from trailhound.collector.decode.encode import encode_request
 from trailhound.collector.rebuild import grouped, logs_request, rebuild, stored_of
 from trailhound.collector.store import Listing, Session, Store
@@ -132,11 +133,17 @@ class Reading:
     def _whole(self, store: Store, run: Run) -> Trajectory:
         """A stored run with its steps; without them where retention has taken its spans."""
         stored = stored_of(store, run.tenant, run.trace_ids)
-        made = [t for t in rebuild(self._config, *stored) if t.run.trajectory_id == run.trajectory_id]
+        made = [
+            t for t in rebuild(self._config, *stored, filed=self._filed) if t.run.trajectory_id == run.trajectory_id
+        ]
         findings = self._findings_of([run]).get(RUNS.key(run), [])
         if made:
             run.joins = made[0].run.joins
         return Trajectory(run, made[0].steps if made else [], findings)
+
+    def _filed(self, run: Run) -> list[Filed]:
+        with self._turn:
+            return self._watch.verdicts.about(run)
 
     def spans(self, key: str) -> bytes | None:
         store = self._need_store()

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from trailhound import failpoint
 from trailhound.clock import Clock
+from trailhound.collector.assemble.shelves import Filed
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, Position, save_cursor
@@ -27,6 +28,7 @@ from trailhound.collector.unsaved import Changed, Unsaved
 from trailhound.config import Config
 from trailhound.errors import Invalid, Retryable
 from trailhound.metrics import Metrics
+from trailhound.model import Run
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +49,8 @@ class Judged(Protocol):
     """What the pump tells this thread."""
 
     def reached(self) -> Reached: ...
+
+    def filed(self, run: Run) -> list[Filed]: ...
 
 
 class Durable(Protocol):
@@ -182,7 +186,9 @@ class Storing:
         tenant, trajectory_id = key
         known = store.get_trajectory(trajectory_id, tenant)
         trace_ids = changed.lost[key] or (known.trace_ids if known is not None else [])
-        for trajectory in rebuild(self._config, *stored_of(store, tenant, trace_ids), lessons=self._lessons):
+        for trajectory in rebuild(
+            self._config, *stored_of(store, tenant, trace_ids), lessons=self._lessons, filed=self._judged.filed
+        ):
             if trajectory.run.trajectory_id == trajectory_id:
                 changed.runs[key] = trajectory.run
                 changed.findings.update(((tenant, f.finding_id), f) for f in trajectory.findings)

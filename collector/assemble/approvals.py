@@ -66,6 +66,10 @@ class ApprovalIndex:
     def filed(self, key: Carrier | CallKey) -> Filed | None:
         return self._shelves.filed.get(key)
 
+    def about(self, places: Iterable[Place]) -> list[Filed]:
+        """Everything that is filed in these places."""
+        return self._shelves.about(places)
+
     def alike(self, place: Place, call: ToolCall) -> list[CallKey]:
         """The calls filed in a place that have the id of `call`, or its tool and arguments."""
         keys = ("id", call.call_id or ""), ("arguments", bare_name(call.name), call.arguments_hash or "")

@@ -103,6 +103,15 @@ class Shelves:
         shelf = self._shelves.get(place)
         return () if shelf is None else shelf.calls.get(key, ())
 
+    def about(self, places: Iterable[Place]) -> list[Filed]:
+        """Everything that is filed in these places, in the order in which it was filed."""
+        shelves = [shelf for shelf in map(self._shelves.get, places) if shelf is not None]
+        keys: set[Carrier | CallKey] = set()
+        for shelf in shelves:
+            keys.update(carrier for told in shelf.decisions.values() for carrier in told)
+            keys.update(call for calls in shelf.calls.values() for call in calls)
+        return sorted((self.filed[key] for key in keys if key in self.filed), key=lambda f: (f.received_ns, f.key))
+
     def put(self, filed: Filed, trusted: tuple[Approval, ...] = ()) -> None:
         """File it; `trusted` are those of its decisions whose sender is trusted."""
         if len(self.filed) >= MAX_FILED:

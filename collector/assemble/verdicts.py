@@ -17,7 +17,7 @@ from trailhound.collector.assemble.told import call_key, call_of, carrier_key, t
 from trailhound.collector.dialects import tells_of_pauses
 from trailhound.config import Approvals as Settings
 from trailhound.evaluators.tools import Tools
-from trailhound.model import Approval, ApprovalVerdict, Step
+from trailhound.model import Approval, ApprovalVerdict, Run, Step
 
 Find = Callable[[Step], tuple[LiveRun, Step] | None]
 """The run and the step of a span in memory."""
@@ -272,6 +272,12 @@ class Verdicts:
         """Whether something of the run still waits for evidence."""
         file = self._files.get((run.run.tenant, run.run.trajectory_id))
         return file is not None and any(key in self._held for key in file.calls)
+
+    def about(self, run: Run) -> list[Filed]:
+        """What is filed that may matter to the calls of a run, which need not be in memory."""
+        session = [] if run.session_id is None else [f"session:{run.session_id}"]
+        names = [*session, *(f"trace:{trace_id}" for trace_id in run.trace_ids), "always"]
+        return self.index.about((run.tenant, name) for name in names)
 
     def forget(self, run: LiveRun) -> None:
         """The run leaves memory; what is filed stays, so that an approval stays used and later evidence finds the call."""

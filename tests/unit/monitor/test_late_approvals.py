@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.assemble.test_verdicts import agent, log, refund, said
+from trailhound.collector.rebuild import rebuild, stored_of
 from trailhound.collector.store import Listing
 from trailhound.config import Config
 from trailhound.model import Finding, Record
@@ -71,3 +72,19 @@ def test_evidence_hours_after_the_run_was_forgotten(shop: World, restart: bool) 
     pass_time(shop, life, 600)
     [over] = findings(shop)
     assert (over.finding_id, over.state) == (fired.finding_id, "resolved")
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_stored_run_shows_who_approved_its_calls(shop: World, restart: bool) -> None:
+    life = shop.live()
+    receive(shop, log(5, said(call_id="c1", session="s")), refund(10), agent())
+    pass_time(shop, life, DAY)
+    receive(shop, agent(100, session="other", trace=9, number=90))
+    pass_time(shop, life, DAY)
+    assert (findings(shop), life.watch.runs) == ([], {})
+    if restart:
+        life = shop.live()
+    stored = stored_of(shop.store, "default", [(1).to_bytes(16, "big").hex()])
+    for filed, verdict in ((None, "missing"), (life.pump.filed, "approved")):
+        [run] = rebuild(shop.config, *stored, filed=filed)
+        assert [step.approval.verdict for step in run.steps if step.approval is not None] == [verdict]
