@@ -18,6 +18,12 @@ _PAGE = frozenset(
     "continuationtoken nexttoken startkey startafter lastevaluatedkey".split()
 )
 """Fields that say where to go on: one that changed asks for something else, whatever it looks like."""
+_EDGE = r"(?:from|to|starts?|starting|begin|beginning|ends?|ending|until|till|since|after|before|min|max|gte?|lte?)"
+_BOUND = re.compile(
+    rf"(?i)(?:.*[_-])?{_EDGE}|.*[a-z](?-i:From|To|Start|Begin|End|Until|Since|After|Before|Min|Max|Gte?|Lte?)"
+    rf"|{_EDGE}[_-]?(?:time|date|datetime|timestamp|ts|at|day|ms|ns)"
+)
+"""Fields that bound what is asked for: whoever goes on to the next day or hour asks for something else."""
 _TIME = re.compile(r"(?i)(?:^|_|\b)(?:ts|time|timestamp|now|epoch)$|_at$|[a-z](?:Time|Timestamp|At)$")
 _EPOCH = ((10**9, 3 * 10**9), (10**12, 3 * 10**12), (10**15, 3 * 10**15), (10**18, 3 * 10**18))
 """Seconds, milliseconds, microseconds and nanoseconds since 1970, from 2001 to 2065."""
@@ -29,7 +35,7 @@ def kind_of(key: str) -> FieldKind:
     plain = key.replace("_", "").replace("-", "").lower()
     if plain in _REQUEST:
         return "request"
-    if plain in _PAGE:
+    if plain in _PAGE or _BOUND.fullmatch(key):
         return "page"
     return "time" if _TIME.search(key) else "value"
 

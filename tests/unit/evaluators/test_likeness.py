@@ -136,3 +136,15 @@ def test_long_texts_are_no_phrases() -> None:
 def test_near_is_symmetric() -> None:
     phrases = ["one fine bright", "one fine bright day", "one fines bright", "two fine bright"]
     assert all(near(a, b) == near(b, a) for a in phrases for b in phrases)
+
+
+@pytest.mark.parametrize("key", ["from", "until", "start_time", "endDate", "timeMin", "created_after", "updated_at_gte"])
+def test_stepping_through_windows_of_time_asks_for_something_else(key: str) -> None:
+    first, second = (shape_of("get_day", {key: f"2026-11-0{day}T00:00:00Z"}, ()) for day in (1, 2))
+    assert not alike(first, second)
+
+
+@pytest.mark.parametrize("key", ["timestamp", "requested_at", "now", "clientTime"])
+def test_when_it_was_asked_does_not_matter(key: str) -> None:
+    first, second = (shape_of("get_day", {key: f"2026-11-0{day}T00:00:00Z"}, ()) for day in (1, 2))
+    assert alike(first, second)
