@@ -53,7 +53,7 @@ class Arguments(ContractRule[Wrong, Checked]):
         arguments = step.tool.arguments if step.tool is not None else None
         for tool in mark:
             if not isinstance(arguments, dict):
-                track.unseen.setdefault(tool, Hits()).add(step)
+                track.unseen.setdefault(tool, Hits()).add(step, "" if arguments is None else "they are no JSON object")
                 continue
             for check in demand[tool]:
                 wrong = check.fault(arguments)
@@ -87,7 +87,7 @@ def _unknown(tool: str, contract: str, hits: Hits) -> Draft:
     return Draft(
         anchor=f"{contract}:{tool}",
         severity="info",
-        summary=f"whether {tool} was called with the right arguments is unknown: they were not recorded",
+        summary=f"whether {tool} was called with the right arguments is unknown: {hits.said or 'they were not recorded'}",
         expected=f"arguments as the contract of {contract} demands",
         actual="unknown",
         evidence=hits.evidence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import NamedTuple
 
 from trailhound.model import Run
@@ -15,6 +16,7 @@ TINY = (1.0, 1.0, 1e-6, 1e-3, 1.0)
 """Added-up values below these count as these: a logarithm needs a number above zero."""
 LEAST = (2.0, 500.0, 0.001, 1.0, 2.0)
 """A run must be over the median by so much: 3 turns instead of 2 is 50 % more, and nothing."""
+_CENT = Decimal(str(LEAST[2]))
 MIN_SPREAD = 0.05
 """Robust deviation (log) that is assumed at least; where the middle half of the runs is equal, the MAD is zero."""
 
@@ -159,10 +161,33 @@ class Excess:
         return self.value / self.median if self.median else None
 
 
+def least_rise(over: float) -> float:
+    """A rise of the logarithm below which nothing is more than `over` above the median, however it is rounded."""
+    return math.log1p(over) - 1e-9
+
+
+def usual(run: Run, centers: Sequence[float | None], least: float) -> bool:
+    """Whether no metric of a run is near to being too much; spares what `measured` and `excesses` cost."""
+    totals, log = run.totals, math.log
+    turns, tokens, money, duration, errors = centers
+    if turns is not None and totals.turns >= LEAST[0] and log(totals.turns) >= turns + least:
+        return False
+    used = None if totals.unmetered_calls else totals.tokens
+    if tokens is not None and used is not None and used >= LEAST[1] and log(used) >= tokens + least:
+        return False
+    if errors is not None and totals.tool_errors >= LEAST[4] and log(totals.tool_errors) >= errors + least:
+        return False
+    took = (run.ended_ns - run.started_ns - run.waited_ns) / 1e9 if run.ended_ns else 0.0
+    if duration is not None and took >= LEAST[3] and log(took) >= duration + least:
+        return False
+    cost = None if totals.unpriced_calls else totals.cost_usd
+    return money is None or cost is None or cost < _CENT or log(cost) < money + least
+
+
 def excesses(values: Values, baseline: Baseline, over: float, spread: float, min_runs: int) -> list[Excess]:
     """The metrics that are more than `over` above the median and beyond `spread` robust deviations of the logarithms."""
     found = []
-    log, least = math.log, math.log1p(over) - 1e-9  # a little less than what is compared below
+    log, least = math.log, least_rise(over)
     for metric, floor in enumerate(baseline.centers(min_runs)):
         value = values[metric]
         if floor is None or value is None or value < LEAST[metric] or log(value) < floor + least:

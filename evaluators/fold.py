@@ -115,7 +115,7 @@ class Fold:
             if state is None:
                 if needs != "nothing":
                     continue
-                state = self._state(rule)
+                state = self._rules.blanks.get(rule) or self._state(rule)
             elif type(state) is Off or (needs == "findings" and not state.findings):
                 continue
             try:

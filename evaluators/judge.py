@@ -141,7 +141,8 @@ class ScopeJudge:
 
     def _set_times(self, rule: int, draft: Draft, run: Run) -> None:
         """What is concluded begins when the rule first said so, and lasts until the run's last sign."""
-        before = self._fold.states[rule].findings.get(draft.anchor)
+        state = self._fold.states.get(rule)
+        before = state.findings.get(draft.anchor) if state is not None else None
         draft.first_ns = before.first_ns if before is not None else draft.first_ns or run.ended_ns
         draft.last_ns = max(draft.first_ns, draft.last_ns or run.ended_ns)
 

@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State, last_of, ref
-from trailhound.evaluators.baseline import Baseline, Excess, excesses, measured
+from trailhound.evaluators.baseline import Baseline, Excess, excesses, least_rise, measured, usual
+from trailhound.evaluators.tools import Tools
 from trailhound.model import Run, Step
 
 
@@ -45,11 +46,17 @@ class Regression(Evaluator[RegressionSettings, State]):
     concludes_early = True
     SettingsType = RegressionSettings
 
+    def __init__(self, settings: RegressionSettings, tools: Tools) -> None:
+        super().__init__(settings, tools)
+        self._least = least_rise(settings.over)
+
     def conclude(self, state: State, run: Run) -> Iterable[Draft]:
         baseline = run.baseline
         if not isinstance(baseline, Baseline):
             return ()
         settings = self.settings
+        if usual(run, baseline.centers(settings.min_runs), self._least):
+            return ()  # nearly always
         found = excesses(measured(run), baseline, settings.over, settings.spread, settings.min_runs)
         return (_draft(found, baseline, last_of(run, "llm")),) if found else ()
 

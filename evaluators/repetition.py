@@ -43,9 +43,11 @@ class Early(Part):
 
     def add(self, call: ToolCall, step: Step, run_id: str, most: int, tools: Tools, least: int = 0) -> bool:
         """Whether they must be looked at now: a mark came more than `most` times, among at least `least` calls."""
-        calls, name = self.calls, call.name
+        calls, names, name = self.calls, self.names, call.name
         calls.append((step, run_id))
-        count = self.names[name] = self.names.get(name, 0) + 1
+        count = names[name] = names.get(name, 0) + 1
+        if count <= most and not self.often and len(calls) < WINDOW:
+            return False  # nearly always
         if count > most and not self.often:
             self._mark(name, count - most, most, tools)
         return (self.often and len(calls) >= least) or len(calls) >= WINDOW

@@ -10,7 +10,7 @@ from trailhound.checked import near, validated
 from trailhound.clock import Clock, SystemClock
 from trailhound.config import Config
 from trailhound.errors import Invalid
-from trailhound.evaluators.base import Evaluator, RuleSettings
+from trailhound.evaluators.base import Evaluator, RuleSettings, State
 from trailhound.evaluators.dealing import Dealing
 from trailhound.evaluators.foreign import Guarded, Malformed, TooSlow
 from trailhound.evaluators.named import check_names
@@ -32,6 +32,12 @@ class ScopeRules:
     def __init__(self, evaluators: list[Evaluator[Any, Any]]) -> None:
         self.evaluators = tuple(evaluators)
         self.dealing = Dealing(self.evaluators)
+        self.blanks = {
+            i: State()
+            for i, e in enumerate(evaluators)
+            if not e.reads and type(e).begin is Evaluator.begin and e.StateType is State
+        }
+        """The states, for all scopes, of the rules that are fed no steps: only steps change a state."""
         self.concluding = tuple(
             (i, e, e.needs) for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude
         )

@@ -111,6 +111,8 @@ class Tools:
     def failed(self, call: ToolCall) -> bool:
         """Whether the result says that the call failed: by `error_when` where that can be computed, else by its form."""
         result = call.result
+        if result.__class__ is not dict and not self._any_error_when:
+            return False
         if self._any_error_when and result is not None:
             error_when = self.of(call.name).error_when
             if error_when is not None:

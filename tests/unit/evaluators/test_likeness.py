@@ -138,7 +138,9 @@ def test_near_is_symmetric() -> None:
     assert all(near(a, b) == near(b, a) for a in phrases for b in phrases)
 
 
-@pytest.mark.parametrize("key", ["from", "until", "start_time", "endDate", "timeMin", "created_after", "updated_at_gte"])
+@pytest.mark.parametrize(
+    "key", ["from", "until", "start_time", "endDate", "timeMin", "created_after", "updated_at_gte"]
+)
 def test_stepping_through_windows_of_time_asks_for_something_else(key: str) -> None:
     first, second = (shape_of("get_day", {key: f"2026-11-0{day}T00:00:00Z"}, ()) for day in (1, 2))
     assert not alike(first, second)

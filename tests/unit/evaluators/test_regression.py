@@ -18,8 +18,11 @@ from trailhound.evaluators.baseline import (
     Typical,
     Values,
     cost_over_baseline,
+    excesses,
+    least_rise,
     measured,
     robust_deviation,
+    usual,
 )
 from trailhound.evaluators.regression import RegressionSettings
 from trailhound.evaluators.versions import dearer, standard_error
@@ -234,3 +237,29 @@ def test_the_typical_of_a_pin_is_used_as_it_is() -> None:
     pinned: list[Any] = [Typical(0.0, 0.1, 5), *[None] * 4]
     assert told(Totals(turns=9), Baseline((), pinned)) == []
     assert told(Totals(turns=9), Baseline((), [Typical(0.0, 0.1, 20), *[None] * 4]))
+
+
+@given(
+    turns=st.integers(0, 40),
+    tokens=st.integers(0, 4000),
+    cost=st.sampled_from([None, "0", "0.0005", "0.015", "0.016", "1"]),
+    errors=st.integers(0, 6),
+    seconds=st.floats(0, 40),
+    center=st.sampled_from([0.0, 1.0, 2.0, None]),
+)
+def test_what_is_usual_exceeds_nothing(turns: int, tokens: int, cost: str | None, errors: int, seconds: float, center: float | None) -> None:  # fmt: skip
+    """The short way must never pass over what the long way finds."""
+    typical = None if center is None else Typical(center, 0.05, 50)
+    baseline = Baseline(
+        (), [typical, typical and Typical(6.5, 0.05, 50), typical and Typical(-4.6, 0.05, 50), typical, typical]
+    )
+    totals = Totals(
+        turns=turns,
+        llm_calls=turns,
+        input_tokens=tokens,
+        tool_errors=errors,
+        cost_usd=None if cost is None else Decimal(cost),
+    )
+    run = run_header(totals=totals, ended_ns=START_NS + int(seconds * 1e9))
+    found = excesses(measured(run), baseline, 0.5, 3.0, 20)
+    assert not (found and usual(run, baseline.centers(20), least_rise(0.5)))
