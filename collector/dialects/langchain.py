@@ -60,7 +60,9 @@ def unwrap_result(step: Step) -> None:
     if message is None:
         tool.call_id = tool.call_id or text_member(tool.result, "tool_call_id")
         return
-    call_id = message.get("tool_call_id")
+    call_id, name = message.get("tool_call_id"), message.get("name")
+    if isinstance(name, str) and name:  # OpenLLMetry for JavaScript names the span after the tool's class
+        tool.name = name
     if tool.call_id is None and isinstance(call_id, str):
         tool.call_id = call_id
     tool.result = plain(message.get("content"))

@@ -178,7 +178,7 @@ def _fill_tool(step: Step, seen: Seen) -> None:
             step.tool = tool_call(name, step.tool.call_id, read, step.tool.result)
         else:  # what does not parse was cut by an attribute length limit: many calls may begin alike
             step.truncated, step.tool.arguments_hash = True, None
-    failures.read_tool_status(step, facts)
+    failures.read_tool_status(step, seen.span, facts)
 
 
 def bare_name(span_name: str) -> str:

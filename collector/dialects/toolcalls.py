@@ -94,6 +94,10 @@ def unwrap_python(step: Step) -> None:
         return
     if given.keys() == _AUTOGEN and isinstance(given["args"], dict):
         step.tool = tool_call(tool.name, tool.call_id, given["args"], tool.result)
+    elif given.keys() == {"args"} and isinstance(given["args"], list) and len(given["args"]) == 1:
+        alone = parse_json(given["args"][0])  # a call of a JavaScript function that takes one object
+        if isinstance(alone, dict):
+            step.tool = tool_call(tool.name, tool.call_id, alone, tool.result)
     elif given.keys() <= _PYTHON and not given.get("args") and isinstance(given.get("kwargs"), dict):
         step.tool = tool_call(tool.name, tool.call_id, given["kwargs"], tool.result)
 

@@ -209,3 +209,28 @@ def test_a_hand_over_of_openai_agents_is_no_tool_call() -> None:
         name="handoff to workshop",
     )
     assert (step.kind, step.tool, step.input, step.output) == ("handoff", None, "desk", "workshop")
+
+
+@pytest.mark.parametrize(
+    ("status_code", "result", "expected"), [(0, None, "error"), (1, None, "ok"), (0, "done", "ok")]
+)
+def test_an_exception_in_place_of_the_result_is_a_failure(status_code: int, result: str | None, expected: str) -> None:
+    """Laminar for JavaScript sets no status on a span whose function threw."""
+    raised = SpanEvent("exception", 0, {"exception.type": "Error", "exception.message": "no such postcode"})
+    given = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "quote", "gen_ai.tool.call.result": result}
+    step = read(make_span(given, events=[raised], status_code=status_code))
+    assert step.status == expected
+
+
+def test_a_tool_span_named_after_a_class_takes_the_name_of_its_message() -> None:
+    """OpenLLMetry for JavaScript under LangChain."""
+    message = {"id": ["ToolMessage"], "kwargs": {"content": "3", "name": "check_stock", "tool_call_id": "c1"}}
+    given = {
+        "gen_ai.operation.name": "execute_tool",
+        "traceloop.entity.name": "DynamicStructuredTool",
+        "traceloop.entity.input": '{"args":["{\\"sku\\":\\"W\\"}"]}',
+        "traceloop.entity.output": json.dumps({"lc": 1, "type": "constructor", **message}),
+    }
+    step = read(make_span(given, name="execute_tool DynamicStructuredTool"))
+    assert step.tool is not None
+    assert (step.tool.name, step.tool.call_id, step.tool.arguments) == ("check_stock", "c1", {"sku": "W"})
