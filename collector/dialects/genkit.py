@@ -6,6 +6,8 @@ counts, and beside them, under `raw`, the provider's answer with the details.
 
 from __future__ import annotations
 
+import re
+
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, LLM, OTHER, RETRIEVAL, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import text
@@ -13,7 +15,10 @@ from trailhound.collector.dialects.guessed import counts_in
 from trailhound.collector.dialects.usage import detail, normalise
 from trailhound.model import Failure, Model, Step
 
-_FLOW = ",t:flow}"
+_FLOW = re.compile(r"\{([^,{}]+),t:(?:action,s:)?flow\}")
+"""A flow in a path such as `/{support,t:flow}/{generate,t:util}`; Genkit for Python writes `t:action,s:flow`."""
+_WRAPPED = "output"
+"""The only key of what a tool of Genkit for Python returns, around its result."""
 
 
 def refine(step: Step, seen: Seen) -> None:
@@ -27,14 +32,16 @@ def refine(step: Step, seen: Seen) -> None:
         made = parse_json(seen.facts.get("output"))
         if isinstance(made, dict):
             _account(step, made.get("usage"), made.get("raw"))
+    elif step.tool is not None and isinstance(step.tool.result, dict) and step.tool.result.keys() == {_WRAPPED}:
+        step.tool.result = step.tool.result[_WRAPPED]
     if seen.facts.get("gk_state") == "error" and step.status == "ok":
         step.status, step.error = "error", Failure(None, text(seen.facts.get("gk_error")))
 
 
 def _flow(path: str) -> str | None:
-    """The innermost flow in a path such as `/{support,t:flow}/{generate,t:util}`."""
-    outer, found, _ = path.rpartition(_FLOW)
-    return outer.rpartition("{")[2] or None if found else None
+    """The innermost flow in a path."""
+    found = _FLOW.findall(path)
+    return found[-1] if found else None
 
 
 def _account(step: Step, usage: object, raw: object) -> None:
