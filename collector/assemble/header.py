@@ -160,8 +160,8 @@ class Header:
         if self._lists is None:
             self._lists = self._ordered()
             run.trace_ids, run.agents, run.dialects = self._lists
-        if not run.agents and (named := _agent_named_by(root)) is not None:
-            run.agents = [named]
+        named = None if self._lists[1] else _agent_named_by(root)
+        run.agents = self._lists[1] if named is None else [named]
         run.agent = _value(self._agent) or next(iter(run.agents), None)
         run.started_ns, run.ended_ns = self.started_ns, self.ended_ns
         run.input = root.input if root is not None and root.input is not None else _value(self._input)
