@@ -53,31 +53,42 @@ class Reports:
     """The answers in the traces in memory, and who reports each."""
 
     def __init__(self) -> None:
-        self._known: dict[Answer, tuple[Report, ...]] = {}
+        self._known: dict[Answer, Report | dict[TraceKey, Report]] = {}
         """Nearly always of one trace alone."""
         self._of: dict[TraceKey, set[Answer]] = {}
 
     def add(self, trace: TraceKey, steps: Iterable[Step]) -> Iterator[Answer]:
-        """Take steps of a trace; yields the answers that other traces report too."""
+        """Take steps of a trace; yields the answers that other traces report too, where one of them has nothing around it."""
         for step, named in _answers(steps):
             answer = (trace[0], step.service, named)
             new = Report(not step.parent_span_id, step.start_ns, trace, step.end_ns, _alone(step.instrumentation))
-            others = []
-            for known in self._known.get(answer, ()):
-                if known.trace == trace:
-                    new = new.joined(known)
-                else:
-                    others.append(known)
-            if len(others) > MAX_TRACES:
+            known = self._known.get(answer)
+            if known is None or (isinstance(known, Report) and known.trace == trace):
+                self._known[answer] = new if known is None else new.joined(known)
+            elif not self._add_other(answer, known, new):
                 continue
-            self._known[answer] = (*others, new)
             self._of.setdefault(trace, set()).add(answer)
-            if others:
+            if known is not None and self._may_join(answer):
                 yield answer
+
+    def _add_other(self, answer: Answer, known: Report | dict[TraceKey, Report], new: Report) -> bool:
+        """Take what another trace reports; whether there was room."""
+        reports = {known.trace: known} if isinstance(known, Report) else known
+        before = reports.get(new.trace)
+        if before is None and len(reports) > MAX_TRACES:
+            return False
+        reports[new.trace] = new if before is None else new.joined(before)
+        self._known[answer] = reports
+        return True
+
+    def _may_join(self, answer: Answer) -> bool:
+        known = self._known.get(answer)
+        return isinstance(known, dict) and any(report.at_top for report in known.values())
 
     def pairs(self, answer: Answer) -> list[tuple[TraceKey, TraceKey]]:
         """The traces that an answer joins: each to the first of those that report the same call with more around it."""
-        reports = sorted(self._known.get(answer, ()))
+        known = self._known.get(answer)
+        reports = sorted(known.values()) if isinstance(known, dict) else []
         if not 1 < len(reports) <= MAX_TRACES:
             return []
         found = []
@@ -91,12 +102,14 @@ class Reports:
         """The trace leaves memory; returns the answers that others report still."""
         shared = []
         for answer in self._of.pop(trace, ()):
-            left = tuple(report for report in self._known.get(answer, ()) if report.trace != trace)
-            if left:
-                self._known[answer] = left
+            known = self._known[answer]
+            if isinstance(known, Report) or not known.keys() - {trace}:
+                del self._known[answer]
+                continue
+            could = self._may_join(answer)
+            del known[trace]
+            if could:
                 shared.append(answer)
-            else:
-                self._known.pop(answer, None)
         return shared
 
     def __len__(self) -> int:
