@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trailhound.collector.assemble.shared_ids import ASKED, GIVEN, PAUSED, RAN, Held, SharedId, TraceKey
+from trailhound.collector.assemble.shared_ids import (
+    ASKED,
+    GIVEN,
+    PAUSED,
+    RAN,
+    UNKNOWN,
+    Held,
+    SharedId,
+    TraceKey,
+    least,
+    sum_of,
+)
 from trailhound.model import Step, ToolCall
 
 CallKey = str | tuple[str, str]
@@ -140,17 +151,16 @@ def _parts(steps: list[Step]) -> dict[str, tuple[int, int]]:
 
 
 def _signs(steps: list[Step]) -> dict[str, tuple[int, int, str]]:
-    """By call id: the hashes of question and call that a `Held` has, and the tool's name."""
+    """By call id: the sums over question and call that a `Held` has, and the tool's name."""
     signs: dict[str, tuple[int, int, str]] = {}
     for step in steps:
-        speaker = (step.instrumentation, step.session_id)
-        question = hash((speaker, step.input)) if step.kind == "llm" and isinstance(step.input, str) else 0
+        speaker = step.instrumentation
+        question = sum_of(speaker, step.input) if step.kind == "llm" and isinstance(step.input, str) else 0
         calls = (*step.tool_requests, step.tool) if step.tool is not None else step.tool_requests
         for call in (*calls, *step.tool_responses):
             if call.call_id is not None:
-                known = signs.get(call.call_id, (0, 0, ""))
-                sign = 0 if call.arguments_hash is None else hash((speaker, call.name, call.arguments_hash))
-                signs[call.call_id] = (known[0] or question, known[1] or sign, known[2] or call.name)
+                sign = 0 if call.arguments_hash is None else sum_of(speaker, call.name, call.arguments_hash)
+                signs[call.call_id] = least(signs.get(call.call_id, UNKNOWN), (question, sign, call.name))
     return signs
 
 

@@ -3,6 +3,7 @@ every conversation (Kimi K2 writes `functions.look:0`), and a test's model does.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -25,22 +26,15 @@ class Held(NamedTuple):
     since_ns: int
     """Unix nanoseconds."""
     question: int = 0
-    """Hash of the question that the model calls which ask for it, or were given it, were to answer, with session and
+    """Sum over the question that the model calls which ask for it, or were given it, were to answer, and over their
     instrumentation; 0: none known."""
     call: int = 0
-    """Hash of its tool and arguments, with session and instrumentation; 0: not known."""
+    """Sum over its tool, arguments and instrumentation; 0: not known."""
     tool: str = ""
 
     def joined(self, before: Held) -> Held:
         """The newer of what one trace has of the call, with what was known before."""
-        return Held(
-            self.trace,
-            self.has,
-            min(self.since_ns, before.since_ns),
-            self.question or before.question,
-            self.call or before.call,
-            self.tool or before.tool,
-        )
+        return Held(self.trace, self.has, min(self.since_ns, before.since_ns), *least(self[3:], before[3:]))
 
     def groups(self) -> list[str]:
         """By what it may be told which of several requests it belongs to, besides the id."""
@@ -50,6 +44,24 @@ class Held(NamedTuple):
         if self.question and self.has & (ASKED | GIVEN):
             groups.append(f"question {self.question}")
         return groups
+
+
+Signs = tuple[int, int, str]
+UNKNOWN: Signs = (0, 0, "")
+
+
+def least(one: Signs, other: Signs) -> Signs:
+    """Of each sign the lesser that is known: the same whichever came first, and in every process."""
+    return (
+        min(one[0], other[0]) or one[0] or other[0],
+        min(one[1], other[1]) or one[1] or other[1],
+        min(one[2], other[2]) or one[2] or other[2],
+    )
+
+
+def sum_of(*parts: str) -> int:
+    """A number that equal texts share, in every process, and others nearly never."""
+    return zlib.crc32("\0".join(parts).encode("utf-8", "replace")) + 1
 
 
 class SharedId:
