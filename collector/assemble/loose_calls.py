@@ -12,6 +12,7 @@ from trailhound.collector.assemble.shared_ids import (
     UNKNOWN,
     Held,
     SharedId,
+    Signs,
     TraceKey,
     least,
     sum_of,
@@ -62,7 +63,7 @@ class LooseCalls:
             changed += self._shared_by(trace)
         for service in {step.service for step in steps}:
             ours = [step for step in steps if step.service == service]
-            signs: dict[str, tuple[int, int, str]] = {}
+            signs: dict[str, Signs] = {}
             for call_id, (new, since_ns) in _parts(ours).items():
                 if local is None:
                     local = self._traces[trace] = _Trace()
@@ -150,17 +151,17 @@ def _parts(steps: list[Step]) -> dict[str, tuple[int, int]]:
     return parts
 
 
-def _signs(steps: list[Step]) -> dict[str, tuple[int, int, str]]:
-    """By call id: the sums over question and call that a `Held` has, and the tool's name."""
-    signs: dict[str, tuple[int, int, str]] = {}
+def _signs(steps: list[Step]) -> dict[str, Signs]:
+    """By call id: the sums over question and call that a `Held` has."""
+    signs: dict[str, Signs] = {}
     for step in steps:
         speaker = step.instrumentation
         question = sum_of(speaker, step.input) if step.kind == "llm" and isinstance(step.input, str) else 0
         calls = (*step.tool_requests, step.tool) if step.tool is not None else step.tool_requests
         for call in (*calls, *step.tool_responses):
             if call.call_id is not None:
-                sign = 0 if call.arguments_hash is None else sum_of(speaker, call.name, call.arguments_hash)
-                signs[call.call_id] = least(signs.get(call.call_id, UNKNOWN), (question, sign, call.name))
+                sign = 0 if call.arguments_hash is None else sum_of(speaker, call.arguments_hash)
+                signs[call.call_id] = least(signs.get(call.call_id, UNKNOWN), (question, sign))
     return signs
 
 

@@ -29,8 +29,8 @@ class Held(NamedTuple):
     """Sum over the question that the model calls which ask for it, or were given it, were to answer, and over their
     instrumentation; 0: none known."""
     call: int = 0
-    """Sum over its tool, arguments and instrumentation; 0: not known."""
-    tool: str = ""
+    """Sum over its arguments and instrumentation; 0: not known. Its tool's name is no part of it: an early report of a
+    span may lack it, and is not seen again after a restart."""
 
     def joined(self, before: Held) -> Held:
         """The newer of what one trace has of the call, with what was known before."""
@@ -46,17 +46,13 @@ class Held(NamedTuple):
         return groups
 
 
-Signs = tuple[int, int, str]
-UNKNOWN: Signs = (0, 0, "")
+Signs = tuple[int, int]
+UNKNOWN: Signs = (0, 0)
 
 
 def least(one: Signs, other: Signs) -> Signs:
     """Of each sign the lesser that is known: the same whichever came first, and in every process."""
-    return (
-        min(one[0], other[0]) or one[0] or other[0],
-        min(one[1], other[1]) or one[1] or other[1],
-        min(one[2], other[2]) or one[2] or other[2],
-    )
+    return min(one[0], other[0]) or one[0] or other[0], min(one[1], other[1]) or one[1] or other[1]
 
 
 def sum_of(*parts: str) -> int:
@@ -134,14 +130,14 @@ def _of_one(members: Iterable[Held]) -> list[Pair]:
     """The one trace that asks, with those that ran the call and with the first one given its result.
 
     Without a request in sight, the trace in which the call waits stands for the asking one; that two traces ran a call of
-    the same id joins nothing, nor does an id that several ask for, nor one of another tool.
+    the same id joins nothing, nor does an id that several ask for.
     """
     by_time = sorted(members, key=_turn)
     asked = [held for held in by_time if held.has & ASKED] or [held for held in by_time if held.has & PAUSED]
     if len(asked) != 1:
         return []
     first = asked[0]
-    after = [held for held in by_time if held.since_ns >= first.since_ns and held.tool in ("", first.tool or held.tool)]
+    after = [held for held in by_time if held.since_ns >= first.since_ns]
     later = [held.trace for held in after if held.has & (RAN | PAUSED)]
     later += [held.trace for held in after if held.has & GIVEN][:1]
     return [(first.trace, trace) for trace in dict.fromkeys(later) if trace != first.trace]
