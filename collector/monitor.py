@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from trailhound import garbage
 from trailhound.clock import Clock, SystemClock
 from trailhound.collector.alerting import MakeAlerting
 from trailhound.collector.amends import Amends
@@ -190,7 +191,11 @@ class Monitor:
 
     def _pump_all(self) -> None:
         warm(self._config)
+        swept_s = self._clock.monotonic_s()
         while not self._stop.is_set():
+            if self._clock.monotonic_s() - swept_s > garbage.SWEEP_S:
+                swept_s = self._clock.monotonic_s()
+                garbage.sweep()
             try:
                 busy = self._pump.step()
                 self._recall.settle(self._restore)

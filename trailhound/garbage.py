@@ -16,3 +16,28 @@ def seldom() -> None:
     """Leave out of all later passes what exists now (modules, configuration), and make passes rare."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, OLD)
+
+
+SWEEP_S = 3600.0
+"""Seconds between two passes over everything, in a process that sets aside."""
+
+
+def set_aside() -> None:
+    """Visit nothing twice: what survives its first pass is left out of all later ones, until `sweep`.
+
+    For a process that keeps most of what it makes. Passes of the second generation cost 4 to 12 us of CPU a span there,
+    in pauses of 0.1 s and more, and found nothing.
+    """
+    if _freeze not in gc.callbacks:
+        gc.callbacks.append(_freeze)
+
+
+def _freeze(phase: str, _: dict[str, int]) -> None:
+    if phase == "stop":
+        gc.freeze()  # moves whole lists: its time does not grow with what is in them
+
+
+def sweep() -> int:
+    """Free the cycles that are no longer reached, however old; returns how many objects. About 0.1 s a million objects."""
+    gc.unfreeze()
+    return gc.collect()

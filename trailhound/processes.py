@@ -17,9 +17,11 @@ def receiver(config: Config, fail: Callable[[str], None]) -> child.Service:
 
 def monitor(config: Config, fail: Callable[[str], None]) -> child.Service:
     """Stations 3 to 8 and the HTTP API."""
+    from trailhound import garbage
     from trailhound.alerts.station import Station
     from trailhound.collector.monitor import Monitor
 
+    garbage.set_aside()
     return Monitor(config, fail=fail, alerting=Station)
 
 

@@ -22,6 +22,7 @@ CORE = {
     "errors",
     "expressions",
     "failpoint",
+    "garbage",
     "judgement",
     "logs",
     "makeup",
