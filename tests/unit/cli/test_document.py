@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trailhound.document import finding_document, json_safe, money, trajectory_document
@@ -186,6 +186,7 @@ def test_unknown_is_null_and_comes_back() -> None:
     assert trajectory_from(document).run.totals == silent.run.totals
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(anything, anything)
 def test_every_encoder_takes_every_document(arguments: Any, output: Any) -> None:
     document = trajectory_document(
@@ -195,6 +196,7 @@ def test_every_encoder_takes_every_document(arguments: Any, output: Any) -> None
     assert orjson.loads(orjson.dumps(document)) == document
 
 
+@settings(deadline=None)
 @given(st.integers(1, 2**64 - 1))
 def test_times_survive(ns: int) -> None:
     from trailhound.clock import rfc3339
