@@ -16,6 +16,7 @@ TINY = (1.0, 1.0, 1e-6, 1e-3, 1.0)
 """Added-up values below these count as these: a logarithm needs a number above zero."""
 LEAST = (2.0, 500.0, 0.001, 1.0, 2.0)
 """A run must be over the median by so much: 3 turns instead of 2 is 50 % more, and nothing."""
+_TURNS, _TOKENS, _, _SECONDS, _ERRORS = LEAST
 _CENT = Decimal(str(LEAST[2]))
 MIN_SPREAD = 0.05
 """Robust deviation (log) that is assumed at least; where the middle half of the runs is equal, the MAD is zero."""
@@ -170,18 +171,23 @@ def usual(run: Run, centers: Sequence[float | None], least: float) -> bool:
     """Whether no metric of a run is near to being too much; spares what `measured` and `excesses` cost."""
     totals, log = run.totals, math.log
     turns, tokens, money, duration, errors = centers
-    if turns is not None and totals.turns >= LEAST[0] and log(totals.turns) >= turns + least:
+    count = totals.turns
+    if turns is not None and count >= _TURNS and log(count) >= turns + least:
         return False
-    used = None if totals.unmetered_calls else totals.tokens
-    if tokens is not None and used is not None and used >= LEAST[1] and log(used) >= tokens + least:
+    count = 0 if totals.unmetered_calls else (totals.input_tokens or 0) + (totals.output_tokens or 0)
+    if tokens is not None and count >= _TOKENS and log(count) >= tokens + least:
         return False
-    if errors is not None and totals.tool_errors >= LEAST[4] and log(totals.tool_errors) >= errors + least:
+    count = totals.tool_errors
+    if errors is not None and count >= _ERRORS and log(count) >= errors + least:
         return False
-    took = (run.ended_ns - run.started_ns - run.waited_ns) / 1e9 if run.ended_ns else 0.0
-    if duration is not None and took >= LEAST[3] and log(took) >= duration + least:
+    end_ns = run.ended_ns
+    took = (end_ns - run.started_ns - run.waited_ns) / 1e9 if end_ns and duration is not None else 0.0
+    if duration is not None and took >= _SECONDS and log(took) >= duration + least:
         return False
-    cost = None if totals.unpriced_calls else totals.cost_usd
-    return money is None or cost is None or cost < _CENT or log(cost) < money + least
+    if money is None or totals.unpriced_calls:
+        return True
+    cost = totals.cost_usd
+    return cost is None or cost < _CENT or log(cost) < money + least
 
 
 def excesses(values: Values, baseline: Baseline, over: float, spread: float, min_runs: int) -> list[Excess]:

@@ -84,22 +84,22 @@ class Fold:
             first = last
 
     def _take_one(self, step: Step, run_id: str) -> None:
-        dealing = self._dealing
+        dealing, states = self._dealing, self.states
         for pile in dealing.piles_of(step):
             for rule, take, _ in dealing.hands[pile]:
-                state = self._state(rule)
+                state = states.get(rule) or self._state(rule)
                 try:
                     take(state, step, run_id)
                 except Exception as error:  # noqa: BLE001 - one rule's mistake must not stop the others
                     self._switch_off(rule, error, step.end_ns or step.start_ns, (ref(step),))
 
     def _take_all(self, steps: list[Step], run_id: str) -> None:
-        dealing = self._dealing
+        dealing, states = self._dealing, self.states
         for pile, hands in zip(dealing.deal(steps), dealing.hands, strict=True):
             if not pile:
                 continue
             for rule, _, take in hands:
-                state, left = self._state(rule), iter(pile)
+                state, left = states.get(rule) or self._state(rule), iter(pile)
                 try:
                     take(state, left, run_id)
                 except Exception as error:  # noqa: BLE001 - as above
@@ -119,7 +119,9 @@ class Fold:
             elif type(state) is Off or (needs == "findings" and not state.findings):
                 continue
             try:
-                concluded += [(rule, draft) for draft in evaluator.conclude(state, run)]
+                drafts = evaluator.conclude(state, run)
+                if drafts != ():  # what nearly all rules say of nearly all runs
+                    concluded += [(rule, draft) for draft in drafts]
             except Exception as error:  # noqa: BLE001 - as in `advance`
                 self._switch_off(rule, error, run.ended_ns)
         return concluded

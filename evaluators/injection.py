@@ -22,6 +22,8 @@ from trailhound.model import Step
 MAX_LOOKED = 65_536
 """Characters of a text, or bytes of other data, that are looked through."""
 _NO_TEXT = (bool, int, float)
+_SOME = 4096
+"""Bytes that data is taken for until it is written: so many are looked through together."""
 SHORT = 12
 """Shorter results hold no instruction."""
 MAX_EXCERPT = 120
@@ -102,31 +104,30 @@ class Injection(Evaluator[InjectionSettings, Seen]):
         self.steps(state, (step,), run_id)
 
     def steps(self, state: Seen, steps: Iterable[Step], run_id: str) -> None:
-        held: list[tuple[Step, bytes]] = []
-        size = 0
+        together, size = list[tuple[Step, Any]](), 0
         for step in steps:
             result = step.tool.result if step.tool is not None else step.output
             if result is None or result.__class__ in _NO_TEXT:
                 continue
-            text = written(result)
-            if len(text) >= SHORT:
-                held.append((step, text))
-                size += len(text)
+            together.append((step, result))
+            size += len(result) if result.__class__ is str else _SOME
             if size >= MAX_LOOKED:
-                self._look_through(state, held)
-                held, size = [], 0
-        if held:
-            self._look_through(state, held)
+                self._look_through(state, together)
+                together, size = [], 0
+        if together:
+            self._look_through(state, together)
 
-    def _look_through(self, state: Seen, held: list[tuple[Step, bytes]]) -> None:
-        """One pass over several results: nearly always none holds anything. A kind that is found in a text is found in
-        it behind another line too."""
+    def _look_through(self, state: Seen, results: list[tuple[Step, Any]]) -> None:
+        """One pass over several results: nearly always none holds anything."""
         match = _together().Match
-        if len(held) > 1 and not self._own and not match(b"\n".join([text for _, text in held])):
-            return
-        for step, text in held:
-            found = match(text)
-            if found or self._own:
+        if len(results) > 1 and not self._own:
+            text = written_together([result for _, result in results])
+            if text is not None and not match(text):
+                return
+        for step, result in results:
+            text = written(result)
+            found = match(text) if len(text) >= SHORT else None
+            if found or (self._own and len(text) >= SHORT):
                 self._look(state, step, text, found or [])
 
     def _look(self, state: Seen, step: Step, text: bytes, found: list[int]) -> None:
@@ -159,6 +160,23 @@ class Injection(Evaluator[InjectionSettings, Seen]):
             ),
             step,
         )
+
+
+def written_together(results: list[Any]) -> bytes | None:
+    """All of these results, as `written` each; None where that cannot be, as one of them is cut or none of JSON.
+
+    A kind that is found in one of them is found in all of them too: no pattern has an end of the text in it, what one
+    has of its beginning holds behind a line end, and JSON data begins with a bracket, which none of them begins with.
+    """
+    text = "\n".join([each[:MAX_LOOKED] for each in results if each.__class__ is str]).encode("utf-8", "replace")
+    data = [each for each in results if each.__class__ is not str]
+    if not data:
+        return text
+    try:
+        json = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # see `written`
+        return None
+    return None if len(json) > MAX_LOOKED else json + b"\n" + text
 
 
 def written(result: Any) -> bytes:

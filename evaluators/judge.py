@@ -116,9 +116,12 @@ class ScopeJudge:
         run.calls = ()
         for rule, draft in concluded:
             self._set_times(rule, draft, run)
+        stale = self._stale(rewound)
+        if not (stale or concluded or self._drafts):
+            return  # nearly always: nothing was said before, and nothing is now
         over = self._suppress.ended(self._received_ns) if self._suppress is not None else 0
         header = (run.service, run.agent, run.session_id, concluded, over)
-        if not self._stale(rewound) and header == self._told and self._agents_stand(run):
+        if not stale and header == self._told and self._agents_stand(run):
             return
         self._told = header
         self._drafts = self._standing(concluded)
@@ -129,8 +132,8 @@ class ScopeJudge:
     def _stale(self, rewound: bool) -> bool:
         stale = rewound
         for state in self._fold.states.values():
-            stale |= state.changed
-            state.changed = False
+            if state.changed:
+                stale, state.changed = True, False
         return stale
 
     def _agents_stand(self, run: Run) -> bool:
