@@ -106,7 +106,12 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
             if lane is None or len(lanes) > 1:
                 lane = lane_of(lanes, step.scope_id)
             if isinstance(lane, Early):
-                if lane.add(call, step, run_id, most, self.tools, 2 * most + 2):
+                name, names, calls = call.name, lane.names, lane.calls
+                calls.append((step, run_id))
+                count = names[name] = names.get(name, 0) + 1
+                if count <= most and len(calls) < WINDOW and not lane.often:
+                    continue  # nearly always
+                if lane.due(name, most, self.tools, 2 * most + 2):
                     self._look_back(state, step.scope_id, lane)
             else:
                 self._take(state, lane, step)

@@ -41,8 +41,10 @@ class Drift(Evaluator[RuleSettings, Seen]):
         known, add = state.portraits.of, state.portraits.add
         for step in steps:
             portrait = known.get(step.scope_id)
-            if portrait is None or portrait.calls < LOOKED_AT or step.model is not portrait.model:
+            if portrait is None:
                 add(step)
+            elif portrait.calls < LOOKED_AT or step.model is not portrait.model:
+                portrait.add(step)
 
     def conclude(self, state: Seen, run: Run) -> Iterable[Draft]:
         if run.previous is None:

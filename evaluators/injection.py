@@ -126,8 +126,7 @@ class Injection(Evaluator[InjectionSettings, Seen]):
                 return
         for step, result in results:
             text = written(result)
-            found = match(text) if len(text) >= SHORT else None
-            if found or (self._own and len(text) >= SHORT):
+            if len(text) >= SHORT and ((found := match(text)) or self._own):
                 self._look(state, step, text, found or [])
 
     def _look(self, state: Seen, step: Step, text: bytes, found: list[int]) -> None:

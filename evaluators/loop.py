@@ -94,7 +94,12 @@ class Loop(Evaluator[LoopSettings, Loops]):
             if lane is None or len(lanes) > 1:
                 lane = lane_of(lanes, whose)
             if isinstance(lane, Early):
-                if lane.add(step.tool, step, run_id, most, self.tools):
+                name, names, calls = step.tool.name, lane.names, lane.calls
+                calls.append((step, run_id))
+                count = names[name] = names.get(name, 0) + 1
+                if count <= most and len(calls) < WINDOW and not lane.often:
+                    continue  # nearly always
+                if lane.due(name, most, self.tools):
                     self._look_back(state, whose, lane)
             else:
                 self._take(state, lane, step, run_id)

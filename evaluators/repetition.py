@@ -41,16 +41,13 @@ class Early(Part):
     often: bool = False
     """Whether a mark came more often than may be repeated."""
 
-    def add(self, call: ToolCall, step: Step, run_id: str, most: int, tools: Tools, least: int = 0) -> bool:
-        """Whether they must be looked at now: a mark came more than `most` times, among at least `least` calls."""
-        calls, names, name = self.calls, self.names, call.name
-        calls.append((step, run_id))
-        count = names[name] = names.get(name, 0) + 1
-        if count <= most and not self.often and len(calls) < WINDOW:
-            return False  # nearly always
+    def due(self, name: str, most: int, tools: Tools, least: int = 0) -> bool:
+        """Whether they must be looked at, now that a call of this tool was noted: a mark came more than `most` times,
+        among at least `least` calls. Never while each tool was called at most `most` times and there is room."""
+        count = self.names[name]
         if count > most and not self.often:
             self._mark(name, count - most, most, tools)
-        return (self.often and len(calls) >= least) or len(calls) >= WINDOW
+        return (self.often and len(self.calls) >= least) or len(self.calls) >= WINDOW
 
     def _mark(self, name: str, beyond: int, most: int, tools: Tools) -> None:
         """Count the marks of a tool's calls: of all of them when it is the first beyond what may be, else of the last."""
