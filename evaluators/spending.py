@@ -156,27 +156,34 @@ Gain = tuple[int, list[Ref], list[Ref], int, int, int, Decimal]
 def _gain(steps: Sequence[Step]) -> Gain | None:
     """What steps add to the sums; None where a part of it is unknown, or a sum would sink."""
     turns = tokens = cached = reasoning = 0
-    cost, tools, models = _NOTHING, list[Ref](), list[Ref]()
+    prices, tools, models = list[Decimal](), list[Ref](), list[Ref]()
     for step in steps:
-        usage = step.usage
-        if step.kind == "tool":
+        kind = step.kind
+        if kind == "tool":
             if step.status in EXECUTED:
                 tools.append((step.trace_id, step.span_id))
-        elif usage is not None or step.kind in MODEL_KINDS:
-            price = step.cost_usd
-            if usage is None or price is None or step.container:
+            continue
+        usage = step.usage
+        if usage is None and kind not in MODEL_KINDS:
+            continue
+        price = step.cost_usd
+        if usage is None or price is None or step.container:
+            return None
+        given, written, read = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens
+        if given is None or written is None:
+            return None
+        tokens += given + written
+        if read:
+            if read > given + written:
                 return None
-            given, written, read = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0
-            if given is None or written is None or read > given + written:
-                return None
-            models.append((step.trace_id, step.span_id))
-            tokens += given + written
             cached += read
-            reasoning += usage.reasoning_tokens or 0
-            cost += price
-            if step.status == "ok" and step.kind == "llm":
-                turns += 1
-    return turns, tools, models, tokens, cached, reasoning, cost
+        if usage.reasoning_tokens:
+            reasoning += usage.reasoning_tokens
+        models.append((step.trace_id, step.span_id))
+        prices.append(price)
+        if kind == "llm" and step.status == "ok":
+            turns += 1
+    return turns, tools, models, tokens, cached, reasoning, sum(prices, _NOTHING)
 
 
 def part_of(parts: int) -> Spending:
