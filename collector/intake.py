@@ -74,7 +74,7 @@ class Intake:
         if self._recall is None:
             return
         keys = ((step.tenant, step.trace_id) for [(_, step), *_] in traces)
-        parked = {} if self._parked is None else self._parked.met_by(step for [(_, step), *_] in traces)
+        parked = {} if self._parked is None else self._parked.met_by(step for pairs in traces for _, step in pairs)
         self._recall.expect((key for key in keys if key not in self._places), parked.values())
 
     def _read(self, spans: list[Received]) -> Collection[list[tuple[Received, Step]]]:
@@ -94,8 +94,8 @@ class Intake:
 
     def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
         """Assemble the spans of one trace: all new ones at once, then those known already."""
-        first = pairs[0][1]
-        trace = self._open(first)
+        self._meet_parked(step for _, step in pairs)
+        trace = self._open(pairs[0][1])
         if trace is None:
             fed.new += pairs
             self.counts.unjudged += len(pairs)
@@ -168,7 +168,7 @@ class Intake:
     def _hear(self, said: Step | None, alone: Step | None) -> None:
         step = said or alone
         assert step is not None
-        self._meet_parked(step)
+        self._meet_parked((step,))
         if said is None and self._places.shows_session(step):
             self._touch(self._places.tell(step))
             self._keep_told()
@@ -186,16 +186,16 @@ class Intake:
             if self._parked is not None:
                 self.heard.setdefault(trace, []).append((None, step))
 
-    def _meet_parked(self, step: Step) -> None:
+    def _meet_parked(self, steps: Iterable[Step]) -> None:
+        """Bring back the parked runs that steps belong to or take up."""
         if self._parked is not None and self._recall is not None:
-            for entry in self._parked.met(step):
+            for entry in self._parked.met_by(steps).values():
                 if (stored := self._recall.parked(entry)) is not None:
                     self._bring_back(stored)
 
     def _open(self, step: Step) -> TraceRuns | None:
-        """Open the step's trace, and bring back what has left memory and belongs to it; None for one that is full."""
+        """Open the step's trace, and bring it back if it has left memory; None for one that is full."""
         key = (step.tenant, step.trace_id)
-        self._meet_parked(step)
         if (trace := self._places.find(key)) is not None:
             return trace
         stored = self._recall(*key) if self._recall is not None else None

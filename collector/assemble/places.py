@@ -10,7 +10,8 @@ from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.collector.assemble.sources import Source, Sources
 from trailhound.collector.assemble.stitch import Stitcher
-from trailhound.collector.assemble.traces import NewRun, TraceRuns, together
+from trailhound.collector.assemble.together import together
+from trailhound.collector.assemble.traces import NewRun, TraceRuns
 from trailhound.model import Joined, Step, ToolCall
 
 
@@ -145,8 +146,7 @@ class Places:
         changed: list[LiveRun] = []
         seen: set[TraceKey] = set()
         for key in sorted((affected & self._traces.keys()) - self._retired):
-            if key not in seen:
-                group = together(self._stitcher, self._traces, key, self._retired)
+            for group in together(self._stitcher, self._traces, key, self._retired) if key not in seen else ():
                 seen.update(trace.key for trace in group)
                 home = min(group, key=lambda trace: (trace.start_ns, trace.trace_id)).home
                 for trace in group:

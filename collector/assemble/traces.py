@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from trailhound.canonical import stable_id
@@ -11,7 +11,6 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.names import Names, differ, with_name
 from trailhound.collector.assemble.overheard import Overheard
 from trailhound.collector.assemble.shared_ids import TraceKey
-from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.turns import Turns
 from trailhound.model import Step
 
@@ -30,13 +29,25 @@ class TraceRuns:
     """
 
     __slots__ = (
-        "_acts", "_new_run", "_overheard", "_parts", "_roots", "_sessions", "_turns", "_users", "home", "main", "start_ns", "tenant", "trace_id",
+        "_acts",
+        "_new_run",
+        "_overheard",
+        "_parts",
+        "_roots",
+        "_turns",
+        "home",
+        "main",
+        "sessions",
+        "start_ns",
+        "tenant",
+        "trace_id",
+        "users",
     )  # fmt: skip
 
     def __init__(self, tenant: str, trace_id: str, new_run: NewRun) -> None:
         self.tenant, self.trace_id, self._new_run = tenant, trace_id, new_run
-        self._sessions: Names = ()
-        self._users: Names = ()
+        self.sessions: Names = ()
+        self.users: Names = ()
         self._roots = 0
         self._acts = False
         """Whether it does anything but create an agent, which every run of that agent may link to (OpenLIT 1.45)."""
@@ -59,7 +70,7 @@ class TraceRuns:
     @property
     def identity(self) -> tuple[int, ...]:
         """Changes when the trace may have to be joined otherwise: with its start, its sessions, users or turns."""
-        return (self.start_ns, len(self._sessions), len(self._users), len(self._turns or ()), self._acts)
+        return (self.start_ns, len(self.sessions), len(self.users), len(self._turns or ()), self._acts)
 
     def follow_turns(self) -> None:
         """The trace is made up for a session's log records, in which only questions divide the turns."""
@@ -69,7 +80,7 @@ class TraceRuns:
         """Never two sessions, never two users; a divided trace stays as it is, and an agent's creation is no run's part."""
         if self.divided or other.divided or not self._acts or not other._acts:
             return False
-        return not differ(self._sessions, other._sessions) and not differ(self._users, other._users)
+        return not differ(self.sessions, other.sessions) and not differ(self.users, other.users)
 
     @property
     def divided(self) -> bool:
@@ -159,21 +170,21 @@ class TraceRuns:
             self._acts = self._acts or not step.name.startswith(_CREATION)
             if not self.start_ns or step.start_ns < self.start_ns:
                 self.start_ns = step.start_ns
-            if step.session_id is not None and step.session_id not in self._sessions:
-                self._sessions = with_name(self._sessions, step.session_id)
-            if step.user_id is not None and step.user_id not in self._users:
-                self._users = with_name(self._users, step.user_id)
+            if step.session_id is not None and step.session_id not in self.sessions:
+                self.sessions = with_name(self.sessions, step.session_id)
+            if step.user_id is not None and step.user_id not in self.users:
+                self.users = with_name(self.users, step.user_id)
             if not step.parent_span_id or step.remote_parent:
                 self._roots += 1
 
     def _note_anew(self) -> None:
         """A later report of a span names another session, user or parent: what the earlier one named may be nobody's."""
-        self._sessions, self._users, self._roots = (), (), 0
+        self.sessions, self.users, self._roots = (), (), 0
         self._note(s for run in self.runs for s in run.steps() if s.trace_id == self.trace_id and not s.synthetic)
 
     @property
     def _must_divide(self) -> bool:
-        return self.by_turn or (len(self._sessions) > 1 and self._roots > 1)
+        return self.by_turn or (len(self.sessions) > 1 and self._roots > 1)
 
     @property
     def by_turn(self) -> bool:
@@ -235,23 +246,6 @@ def detail(step: Step) -> tuple[int, str]:
     """Puts reports of a span that end at the same time in an order: the one that says more comes last."""
     said = repr(replace(step, received_ns=0, size=0)).replace("None", "")
     return (len(said), said)
-
-
-def together(
-    stitcher: Stitcher, traces: Mapping[TraceKey, TraceRuns], start: TraceKey, retired: Container[TraceKey] = ()
-) -> list[TraceRuns]:
-    """The traces that form one run with `start`, itself included: joined, in memory, not `retired`, and allowed to be."""
-    found = {start: traces[start]}
-    waiting = [traces[start]]
-    while waiting:
-        trace = waiting.pop()
-        for join in stitcher.joins(trace.key):
-            for end in (join.first, join.second):
-                other = traces.get(end)
-                if other is not None and end not in found and end not in retired and trace.may_join(other):
-                    found[end] = other
-                    waiting.append(other)
-    return list(found.values())
 
 
 def divide(steps: list[Step]) -> list[tuple[str | None, list[Step]]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +88,12 @@ def test_without_a_daemon_it_says_what_to_do(trailhound: Any, tmp_path: Path) ->
     assert (result.code, "no daemon at" in result.err) == (1, True)
 
 
-def test_that_there_is_nothing_to_judge_is_said(trailhound: Any, tmp_path: Path) -> None:
+def test_that_there_is_nothing_to_judge_is_said(tmp_path: Path) -> None:
+    """In a process of its own: one process can open one folder of the embedded store, and another test has."""
     (tmp_path / "rules.yaml").write_text("rules: {}")
     (tmp_path / "today.yaml").write_text(f"store: {{dsn: 'chdb:///{tmp_path}/store'}}")
     offline = ("--offline", "--config", tmp_path / "today.yaml", "--since", "9000y", "--agent", "nobody")
-    result = trailhound("backtest", tmp_path / "rules.yaml", *offline)
-    assert (result.code, "never:" in result.out) == (0, False)
-    assert "no stored run fits --since 9000y --agent nobody" in result.err
+    command = [sys.executable, "-m", "trailhound", "backtest", tmp_path / "rules.yaml", *offline]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "never:" in done.stdout) == (0, False), done.stderr
+    assert "no stored run fits --since 9000y --agent nobody" in done.stderr
