@@ -284,6 +284,26 @@ def test_a_link_joins_no_two_sessions_users_or_tenants(field: str) -> None:
     assert [len(t.run.trace_ids) for t in watch.trajectories()] == [1, 1]
 
 
+@pytest.mark.parametrize("field", ["session_id", "user_id"])
+@pytest.mark.parametrize(
+    ("bridge_at", "apart"),
+    [(0, [[1, 2], [3]]), (5, [[2, 1], [3]]), (9, [[2, 1], [3]])],  # the nameless trace goes with the earlier of the two
+)
+def test_no_third_trace_joins_two_sessions_or_users(field: str, bridge_at: float, apart: list[list[int]]) -> None:
+    ours, theirs = ({"gen_ai.conversation.id" if field == "session_id" else "user.id": name} for name in ("one", "two"))
+    bridge = span(1, 1, bridge_at, {})
+    linked = [span(2, 1, 2, ours, links=(1,)), span(3, 1, 6, theirs, links=(1,))]
+    for order in itertools.permutations([bridge, *linked]):
+        assert sorted(sorted(run) for run in runs(list(order))) == sorted(sorted(run) for run in apart)
+
+
+def test_two_groups_that_a_nameless_trace_connects_are_one_run_where_nothing_speaks_against_it() -> None:
+    spans = [span(1, 1, 0, {"user.id": "one"}), span(2, 1, 1, {}), span(3, 1, 2, {}, links=(2,))]
+    spans += [chat(1, 3, asks="call-a", number=2, parent=1), chat(3, 4, given=("call-a",), number=2, parent=1)]
+    for order in itertools.permutations(spans):
+        assert [sorted(run) for run in runs(list(order))] == [[1, 2, 3]]
+
+
 def test_orphans_belong_to_the_run_of_their_trace() -> None:
     """Spans whose parents never come, as after a crash, are steps of the one run of their trace."""
     orphans = [chat(1, at, number=n, parent=missing) for at, n, missing in ((1, 2, 50), (2, 3, 51), (3, 4, 3))]

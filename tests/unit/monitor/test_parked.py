@@ -112,6 +112,16 @@ def test_its_resumption_brings_it_back(world: World, restart: bool) -> None:
     assert life.value("trailhound_spans_late_total") == 0
 
 
+def test_any_span_of_its_resumption_brings_it_back(world: World) -> None:
+    """A batch of spans is in the order of their ends: what the resumed call waited for comes first."""
+    life = parked(world)
+    looked = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call-look"}
+    world.receive(request_of([span(2, 4, 1, 6999.5, looked), refund(2, 7000, "done"), agent(2, 6999)]))
+    world.finish(life)
+    run = run_of(world)
+    assert (run.status, len(run.trace_ids), run.totals.tool_calls) == ("completed", 2, 2)
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_its_time_is_up_after_a_day(world: World, restart: bool) -> None:
     life = parked(world)
