@@ -94,6 +94,6 @@ def test_that_there_is_nothing_to_judge_is_said(tmp_path: Path) -> None:
     (tmp_path / "today.yaml").write_text(f"store: {{dsn: 'chdb:///{tmp_path}/store'}}")
     offline = ("--offline", "--config", tmp_path / "today.yaml", "--since", "9000y", "--agent", "nobody")
     command = [sys.executable, "-m", "trailhound", "backtest", tmp_path / "rules.yaml", *offline]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert (done.returncode, "never:" in done.stdout) == (0, False), done.stderr
     assert "no stored run fits --since 9000y --agent nobody" in done.stderr
