@@ -135,3 +135,8 @@ def bare_name(name: str) -> str:
         return name
     server, _, tool = name.removeprefix("mcp__").partition("__")
     return tool if server and tool else name
+
+
+def is_one_tool(name: str, other: str) -> bool:
+    """Whether both may name one tool: the same, or one is the bare name of the other. Two servers' tools are two."""
+    return name == other or (bare_name(name) == bare_name(other) and bare_name(name) in (name, other))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from trailhound.collector.assemble.decisions import Call, CallKey, Judge, Known, unique
 from trailhound.collector.assemble.shelves import Carrier, Filed, Key, Place, Shelf, Shelves, keys_of_call
 from trailhound.config import Approvals as Settings
-from trailhound.evaluators.tools import bare_name
+from trailhound.evaluators.tools import bare_name, is_one_tool
 from trailhound.model import Approval, ApprovalVerdict, ToolCall
 
 SLACK_NS = 86_400_000_000_000
@@ -100,14 +100,14 @@ class ApprovalIndex:
     # ------------------------------------------------------------ what is known of a call
 
     def _known(self, filed: Filed, call: Call) -> Known:
-        id_key, args_key = ("id", call.call_id or ""), ("arguments", call.tool, call.arguments_hash or "")
+        id_key, args_key = ("id", call.call_id or ""), ("arguments", bare_name(call.tool), call.arguments_hash or "")
         by_id = self._find(filed, id_key) if call.call_id is not None else []
         by_arguments = self._find(filed, args_key) if call.arguments_hash is not None else []
         loose = [d for d in by_arguments if d.call_id is None or call.call_id is None]
         asked = [d for d in (*by_id, *loose) if d.turn is not None and d.decision == "requested"]
         loose += [answer for request in asked for answer in self._answers_to(filed, request)]
         shelves = (*self._shelves.of(filed), *self._shelves.always(filed))
-        wide = self._unique(d for shelf in shelves for d in _on(shelf, ("tool", call.tool)))
+        wide = self._unique(d for shelf in shelves for d in _on(shelf, ("tool", bare_name(call.tool))))
         return Known(
             by_id,
             self._unique(loose),
@@ -137,10 +137,12 @@ class ApprovalIndex:
 
     def _covers(self, filed: Filed, wide: Approval, call: Call) -> bool:
         """Whether a decision of wider scope is about these arguments: what it names by id is one call's arguments."""
+        if wide.tool is not None and not is_one_tool(wide.tool, call.tool):
+            return False
         if wide.call_id is None or wide.arguments_hash is not None:
             return wide.arguments_hash in (None, call.arguments_hash)
         named = self._like(filed, ("id", wide.call_id))
-        return any(c.arguments_hash == call.arguments_hash and c.tool == call.tool for c in named)
+        return any(c.arguments_hash == call.arguments_hash and is_one_tool(c.tool, call.tool) for c in named)
 
     def _answers_to(self, filed: Filed, request: Approval) -> list[Approval]:
         """The answer to a request of a pause: the first after it in its place among the answers."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from trailhound.config import Approvals as Settings
-from trailhound.evaluators.tools import bare_name
+from trailhound.evaluators.tools import bare_name, is_one_tool
 from trailhound.model import Approval, ApprovalVerdict
 
 CallKey = tuple[str, str, str, str]
@@ -22,6 +22,7 @@ class Call:
 
     key: CallKey
     tool: str
+    """As the call named it: an MCP tool with its server."""
     call_id: str | None
     arguments_hash: str | None
     start_ns: int
@@ -38,13 +39,13 @@ class Known:
     by_id: list[Approval]
     """Decisions that name its call id."""
     by_arguments: list[Approval]
-    """Decisions about its tool and arguments that name no call id, or one where the call has none."""
+    """Decisions about its arguments, and a tool of its bare name, that name no call id, or one where the call has none."""
     wide: list[Approval]
     """Decisions for a whole session or for always, about its tool."""
     same_id: list[Call]
     """Calls of its call id, itself included."""
     same_arguments: list[Call]
-    """Calls of its tool with its arguments that no decision names by their id, itself included."""
+    """Calls of its tool's bare name with its arguments that no decision names by their id, itself included."""
     others: bool
     """Whether any trusted decision about another call of the session is known: its decisions do reach us."""
 
@@ -64,9 +65,11 @@ class Judge:
         `cut`: the sender left out content, in which one may have been."""
         notes: dict[str, Approval] = {}
         own = [d for d in _paired(known.by_id) if self._counts(d, call, notes)]
-        like = [d for d in _paired(known.by_arguments) if self._counts(d, call, notes)]
+        told = _paired(known.by_arguments)
+        like = [d for d in told if self._counts(d, call, notes)]
+        others = [d for d in told if not _may_name(d, call) and self._counts_for_any(d, known.same_arguments)]
         wide = [d for d in known.wide if self._counts(d, call, notes)]
-        taken = _taken_by(call, like, known)
+        taken = _taken_by(call, like, others, known)
         if (
             taken is not None and taken.call_id is not None
         ):  # then it is that call, and what names others is not about it
@@ -84,7 +87,7 @@ class Judge:
                 return _said("denied", decision)
             elif not used:
                 return ApprovalVerdict("missing", None, f"{decision.decision}: {_where(decision)}")
-        return self._without(notes, known, not cut and bool(shown or known.others))
+        return self._without(call, notes, known, not cut and bool(shown or known.others))
 
     # ------------------------------------------------------------ which decisions count
 
@@ -99,8 +102,11 @@ class Judge:
             notes.setdefault(against, decision)
         return False
 
+    def _counts_for_any(self, decision: Approval, calls: list[Call]) -> bool:
+        return any(self._counts(decision, call, {}) for call in calls)
+
     def _against(self, decision: Approval, call: Call) -> str | None:
-        if decision.tool is not None and bare_name(decision.tool) != call.tool:
+        if not _may_name(decision, call):
             return "it is for another tool"
         if None is not decision.arguments_hash != call.arguments_hash is not None:
             return "it is for other arguments"
@@ -123,7 +129,7 @@ class Judge:
             return ApprovalVerdict("approved", decision.actor_id, f"{_where(decision)}, after which it ran")
         return _said("policy" if decision.actor == "policy" else "approved", decision)
 
-    def _without(self, notes: dict[str, Approval], known: Known, shown: bool) -> ApprovalVerdict:
+    def _without(self, call: Call, notes: dict[str, Approval], known: Known, shown: bool) -> ApprovalVerdict:
         """No decision covers the call."""
         for note, decision in notes.items():
             doubtful = decision.actor == "unknown" and note.startswith("approvals.trust.actors")
@@ -132,7 +138,8 @@ class Judge:
                 None,
                 f"{decision.decision} does not count, {note}: {_where(decision)}",
             )
-        asked = [d for d in (*known.by_id, *known.by_arguments) if d.decision == "requested"]
+        told = (*known.by_id, *known.by_arguments)
+        asked = [d for d in told if d.decision == "requested" and _may_name(d, call)]
         if asked and not self._complete:
             return ApprovalVerdict("unknown", None, f"asked for, and the answer cannot be seen: {_where(asked[0])}")
         return ApprovalVerdict("missing" if self._complete or shown else "unknown")
@@ -147,18 +154,30 @@ def _left_by_id(call: Call, own: list[Approval], known: Known) -> list[Approval]
     return [d for d in own if _grants(d) and (d.decided_ns > used or d.scope != "once")]
 
 
-def _taken_by(call: Call, like: list[Approval], known: Known) -> Approval | None:
-    """The approval of its arguments that is left for it when every call, in order, has taken the first that it could."""
-    free = sorted((d for d in like if _grants(d) and d.scope == "once"), key=_latest)
+def _taken_by(call: Call, like: list[Approval], others: list[Approval], known: Known) -> Approval | None:
+    """The approval of its arguments that is left for it when every call, in order, has taken the first that it could.
+
+    `others` are about the tools of other servers that share the bare name: calls of those take them.
+    """
+    free = sorted((d for d in (*like, *others) if _grants(d) and d.scope == "once"), key=_latest)
     for other in sorted(known.same_arguments, key=lambda c: c.order) if free else ():
         if other.order > call.order:
             return None
-        taken = next((d for d in free if d.decided_ns <= other.start_ns and not _taken_back(d, like, other)), None)
+        taken = next((d for d in free if _may_take(other, d) and not _taken_back(d, like, other)), None)
         if other.key == call.key:
             return taken
         if taken is not None:
             free.remove(taken)
     return None
+
+
+def _may_take(call: Call, approval: Approval) -> bool:
+    return approval.decided_ns <= call.start_ns and _may_name(approval, call)
+
+
+def _may_name(decision: Approval, call: Call) -> bool:
+    """Whether it names the call's tool, or none."""
+    return decision.tool is None or is_one_tool(decision.tool, call.tool)
 
 
 def _taken_back(approval: Approval, decisions: list[Approval], call: Call) -> bool:
@@ -176,10 +195,14 @@ def _paired(decisions: Iterable[Approval]) -> list[Approval]:
     if not requests or not answers:
         return [*answers, *requests]
     for answer in answers:
-        asked = [r for r in requests if r.decided_ns <= answer.decided_ns]
+        asked = [r for r in requests if r.decided_ns <= answer.decided_ns and _share_tool(r, answer)]
         if asked:
             requests = [r for r in requests if r is not asked[0]]
     return [*answers, *requests]
+
+
+def _share_tool(one: Approval, other: Approval) -> bool:
+    return one.tool is None or other.tool is None or is_one_tool(one.tool, other.tool)
 
 
 def _grants(decision: Approval) -> bool:
@@ -212,9 +235,16 @@ def unique(decisions: Iterable[Approval], trusted: Callable[[Approval], bool]) -
 
     The word of one who is `trusted` stands for that of others, who may have copied it.
     """
-    found: dict[tuple[object, ...], Approval] = {}
-    for d in sorted(decisions, key=lambda d: (d.decided_ns, not trusted(d), not _is_said(d), d.source, d.trace_id, d.span_id)):  # fmt: skip
+    found: dict[tuple[object, ...], list[Approval]] = {}
+    for d in sorted(decisions, key=lambda d: (d.decided_ns, not trusted(d), not _is_said(d), _is_bare(d), d.source, d.trace_id, d.span_id)):  # fmt: skip
         when = d.decided_ns if d.pause_id is None else d.pause_id
         tool = bare_name(d.tool) if d.tool is not None else None
-        found.setdefault((d.decision, d.call_id, tool, d.arguments_hash, d.actor, d.turn, when), d)
-    return list(found.values())
+        same = found.setdefault((d.decision, d.call_id, tool, d.arguments_hash, d.actor, d.turn, when), [])
+        if not any(_share_tool(d, each) for each in same):
+            same.append(d)
+    return [d for same in found.values() for d in same]
+
+
+def _is_bare(decision: Approval) -> bool:
+    """Whether its tool is named without a server: the word that names the server says more."""
+    return decision.tool is None or bare_name(decision.tool) == decision.tool

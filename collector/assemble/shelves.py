@@ -137,13 +137,13 @@ class Shelves:
         for decision in wide:
             shelf.put_decision(("tool", bare_name(decision.tool or "")), filed.key, decision)
         if filed.call is not None:
-            shelf.put_call(("tool", filed.call.tool), filed.call)
+            shelf.put_call(("tool", bare_name(filed.call.tool)), filed.call)
 
     def remove(self, filed: Filed) -> list[CallKey]:
         """Take it off its shelves; returns the calls that it may have mattered to."""
         touched = self.touched(filed)
         del self.filed[filed.key]
-        keys = filed.keys() | ({("tool", filed.call.tool)} if filed.call is not None else set())
+        keys = filed.keys() | ({("tool", bare_name(filed.call.tool))} if filed.call is not None else set())
         for place in (*filed.places, filed.always):
             shelf = self._shelves.get(place)
             if shelf is not None:
@@ -171,13 +171,14 @@ def keys_of_call(call: Call) -> Iterator[Key]:
     if call.call_id is not None:
         yield ("id", call.call_id)
     if call.arguments_hash is not None:
-        yield ("arguments", call.tool, call.arguments_hash)
+        yield ("arguments", bare_name(call.tool), call.arguments_hash)
     if call.call_id is None and call.arguments_hash is None:
-        yield ("tool", call.tool)
+        yield ("tool", bare_name(call.tool))
 
 
 def keys_of(decision: Approval) -> Iterator[Key]:
-    """Where a decision is found again: under its call id, its tool and arguments, its tool, its place in a pause."""
+    """Where a decision is found again: under its call id, its tool (by its bare name) with and without arguments,
+    its place in a pause."""
     if decision.call_id is not None:
         yield ("id", decision.call_id)
     tool = bare_name(decision.tool) if decision.tool is not None else None

@@ -7,7 +7,6 @@ from dataclasses import replace
 from trailhound.collector.assemble.decisions import Call, CallKey
 from trailhound.collector.assemble.shelves import Carrier
 from trailhound.collector.dialects import pause_is_binding
-from trailhound.evaluators.tools import bare_name
 from trailhound.model import Approval, Step, ToolCall
 
 
@@ -26,7 +25,7 @@ def call_of(step: Step) -> Call:
     began = (
         max(step.start_ns, step.end_ns) if step.synthetic else step.start_ns
     )  # unseen: at some time until its result
-    return Call(call_key(step), bare_name(tool.name), tool.call_id, tool.arguments_hash, began)
+    return Call(call_key(step), tool.name, tool.call_id, tool.arguments_hash, began)
 
 
 def told_by(step: Step) -> tuple[Approval, ...]:

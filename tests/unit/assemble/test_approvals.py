@@ -255,3 +255,31 @@ def test_calls_alike_are_bounded() -> None:
         index.add(ran)
     index.learn(decision(at))
     assert index.verdict(ran.key, shown=False).verdict == "approved"  # type: ignore[arg-type]
+
+
+def test_the_tool_of_one_server_is_not_that_of_another() -> None:
+    sandbox, prod = "mcp__sandbox__refund", "mcp__prod__refund"
+    for fields in ({}, {"call_id": "a"}, {"call_id": "a", "arguments": None}, {"scope": "session"}):
+        assert verdicts(decision(tool=sandbox, **fields), call(tool=prod, call_id="a"), complete=True) == ["missing"]
+        assert verdicts(decision(tool=prod, **fields), call(tool=prod, call_id="a")) == ["approved"]
+        assert verdicts(decision(**fields), call(tool=prod, call_id="a")) == ["approved"]
+        assert verdicts(decision(tool=prod, **fields), call(call_id="a")) == ["approved"]
+    assert verdicts(decision(tool=sandbox, scope="always"), call(tool=prod, session="else")) == ["unknown"]
+    [other] = judged(decision(tool=sandbox), call(tool=prod))
+    assert other.evidence == "approved does not count, it is for another tool: test"
+
+
+def test_one_approval_by_a_bare_name_covers_one_call_of_two_servers() -> None:
+    first, second = call(10, tool="mcp__sandbox__refund"), call(20, tool="mcp__prod__refund")
+    assert verdicts(decision(), first, second) == ["approved", "missing"]
+    assert verdicts(decision(4, tool="mcp__sandbox__refund"), decision(), first, second) == ["approved", "approved"]
+    asked = decision(3, tool="mcp__sandbox__refund", decision="requested", holds=True)
+    answered = decision(4, tool="mcp__sandbox__refund")
+    again = call(15, tool="mcp__sandbox__refund")
+    assert verdicts(asked, answered, decision(), first, again, second) == ["approved", "approved", "missing"]
+
+
+def test_the_word_that_names_the_server_stands_for_the_one_that_does_not() -> None:
+    named, bare = decision(tool="mcp__sandbox__refund"), decision()
+    assert verdicts(named, bare, call(tool="mcp__prod__refund")) == ["missing"]
+    assert verdicts(named, decision(tool="mcp__prod__refund"), call(tool="mcp__prod__refund")) == ["approved"]
