@@ -21,7 +21,8 @@ class Amends:
 
     A replay ends as the earlier life did, but on the way it may see another part of a run at a time: what that life
     had read back from the store comes in order now. A finding that stood for such a moment only, and was told, would
-    stand for ever. It is taken back when all its evidence was rebuilt and nothing was heard of it in this life.
+    stand for ever. It is taken back when all its evidence was rebuilt and nothing was heard of it in this life. One that
+    was over for such a moment only is stored as it stands.
     """
 
     def __init__(self, told: Told, recall: Recall, store: Callable[[], Store | None]) -> None:
@@ -44,8 +45,11 @@ class Amends:
             if run.session_id is not None:
                 self._sessions.setdefault(run.tenant, {})[run.session_id] = None
 
-    def settle(self, tell: Callable[[list[Finding]], object]) -> None:
-        """At the journal's end: one page of the comparison. Begins again when the store is away; waits for what is owed."""
+    def settle(self, take_back: Callable[[list[Finding]], object], keep: Callable[[list[Finding]], object]) -> None:
+        """At the journal's end: one page of the comparison. Begins again when the store is away; waits for what is owed.
+
+        `keep` is given what stands, and is over by what the store has of an earlier life: nobody needs to be told.
+        """
         store = None if self._over or self._recall.owed else self._store()
         if store is None:
             return
@@ -57,12 +61,17 @@ class Amends:
             return
         if page is None:
             self._end()
-        elif stale := [replace(finding, state="resolved") for finding in page if self._is_stale(finding)]:
-            tell(stale)
+            return
+        take_back([replace(finding, state="resolved") for finding in page if self._is_stale(finding)])
+        keep([now for finding in page if finding.state == "resolved" and (now := self._standing(finding)) is not None])
 
     def _end(self) -> None:
         self._over, self._pages, self._told.met = True, None, None
         self._runs, self._sessions, self._traces = {}, {}, set()
+
+    def _standing(self, finding: Finding) -> Finding | None:
+        now = self._told.last(finding.finding_id)
+        return None if now is None or now.state == "resolved" else now
 
     def _is_stale(self, finding: Finding) -> bool:
         if finding.state == "resolved" or finding.finding_id in (self._told.met or ()):

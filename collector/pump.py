@@ -237,12 +237,18 @@ class Pump:
     def amend(self) -> None:
         """Take back what only an earlier life of the monitor said, a little at a time, once all is read again."""
         if self._amends is not None and self.caught_up:
-            self._amends.settle(self._take_back)
+            self._amends.settle(self._take_back, self._store_again)
 
     def _take_back(self, findings: list[Finding]) -> None:
-        with self._turn:
-            self._listener.findings(findings)
-            self._unsaved.add((), findings)
+        if findings:
+            with self._turn:
+                self._listener.findings(findings)
+                self._unsaved.add((), findings)
+
+    def _store_again(self, findings: list[Finding]) -> None:
+        if findings:
+            with self._turn:
+                self._unsaved.add((), findings)
 
     def _note(self, changes: Changes) -> None:
         closed, told = [], self._unsaved.stamp(self._read)

@@ -45,6 +45,10 @@ class Told:
             self.met.add(finding.finding_id)
         self._of.setdefault(key, set()).add(finding.finding_id)
 
+    def last(self, finding_id: str) -> Finding | None:
+        """A finding of what is in memory, as it was last told."""
+        return self._findings.get(finding_id)
+
     def forget(self, key: Key) -> None:
         """The run or scope leaves memory."""
         for finding_id in self._of.pop(key, ()):

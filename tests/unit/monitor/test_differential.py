@@ -162,14 +162,7 @@ def test_the_end_is_the_same_whatever_died(tmp_path: Path, recording: Recording)
     compare(tmp_path, recording, PLANS, without_guesses)
 
 
-KNOWN = pytest.mark.xfail(
-    strict=True,
-    reason="a call goes to another run and back; an earlier life told that its finding was over, which stays in the store",
-)
-"""A fault that is not mended: about one of a hundred such worlds shows it since no third trace joins two sessions."""
-
-
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=KNOWN) if seed == 135 else seed for seed in BESIDE])
+@pytest.mark.parametrize("seed", BESIDE)
 def test_so_it_is_where_everything_meets_everything(tmp_path: Path, seed: int) -> None:
     """Few traces share call ids, sessions and models' answers, and spans and log records come in no order at all.
 
