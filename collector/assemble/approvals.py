@@ -45,7 +45,7 @@ class ApprovalIndex:
         touched = self._shelves.remove(before) if before is not None else []
         if before is not None:
             filed.verdict, filed.segment = filed.verdict or before.verdict, before.segment
-        self._shelves.put(filed)
+        touched += self._shelves.put(filed)
         like = [c for key in keys_of_call(call) for c in self._like(filed, key) if c.order >= call.order]
         return list(dict.fromkeys([call.key, *touched, *(c.key for c in like)]))
 
@@ -101,8 +101,8 @@ class ApprovalIndex:
 
     def _known(self, filed: Filed, call: Call) -> Known:
         id_key, args_key = ("id", call.call_id or ""), ("arguments", bare_name(call.tool), call.arguments_hash or "")
-        by_id = self._find(filed, id_key) if call.call_id is not None else []
-        by_arguments = self._find(filed, args_key) if call.arguments_hash is not None else []
+        by_id = self._find(filed, id_key) if self._is_compared(filed, id_key) else []
+        by_arguments = self._find(filed, args_key) if self._is_compared(filed, args_key) else []
         loose = [d for d in by_arguments if d.call_id is None or call.call_id is None]
         asked = [d for d in (*by_id, *loose) if d.turn is not None and d.decision == "requested"]
         loose += [answer for request in asked for answer in self._answers_to(filed, request)]
@@ -124,8 +124,16 @@ class ApprovalIndex:
         return self._unique(d for shelf in self._shelves.of(filed) for d in _on(shelf, key))
 
     def _like(self, filed: Filed, key: Key) -> list[Call]:
-        found = {c.key: c for shelf in self._shelves.of(filed) for c in shelf.calls.get(key, {}).values()}
+        found = {
+            c.key: c for shelf in self._shelves.of(filed) if key in shelf.calls for c in shelf.calls[key].first.values()
+        }
         return list(found.values())
+
+    def _is_compared(self, filed: Filed, key: Key) -> bool:
+        """Whether a call has such a key and is none of too many alike in any of its places: decisions about those cover
+        the earliest only, as what became of the approvals between them is not followed."""
+        crowds = [shelf.calls[key] for shelf in self._shelves.of(filed) if key in shelf.calls]
+        return bool(crowds) and all(filed.key in crowd.first for crowd in crowds)
 
     def _unnamed(self, filed: Filed, key: Key, call: Call) -> list[Call]:
         """Calls alike that must share the decisions on their arguments, as none names them by their id."""

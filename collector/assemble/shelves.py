@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from trailhound.collector.assemble.crowds import MAX_LIKE, Crowd
 from trailhound.collector.assemble.decisions import ANSWERS, Call, CallKey
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Approval
@@ -19,8 +20,6 @@ Key = tuple[str, ...]
 
 MAX_FILED = 200_000
 """Decisions and calls that are remembered; beyond it the oldest go, which is counted."""
-MAX_LIKE = 256
-"""Calls of one kind in one place that are compared with each other; of more, the earliest count no longer."""
 
 
 @dataclass(slots=True)
@@ -54,12 +53,22 @@ class Shelf:
     """What is filed in one place."""
 
     decisions: dict[Key, dict[Carrier, tuple[Approval, ...]]] = field(default_factory=dict)
-    calls: dict[Key, dict[CallKey, Call]] = field(default_factory=dict)
+    calls: dict[Key, Crowd] = field(default_factory=dict)
+    by_tool: dict[Key, dict[CallKey, Call]] = field(default_factory=dict)
+    """The last `MAX_LIKE` calls of a tool, which its name alone finds: who is asked again, not what is compared."""
     answers: set[Carrier] = field(default_factory=set)
     """Who told of a decision that counts, about any call: this place's decisions reach us."""
 
-    def put_call(self, key: Key, call: Call) -> None:
-        calls = self.calls.setdefault(key, {})
+    def put_call(self, key: Key, call: Call) -> list[CallKey]:
+        """File a call; returns the call that is compared no more because of it."""
+        if key[0] == "tool":
+            self._put_by_tool(key, call)
+            return []
+        out = self.calls.setdefault(key, Crowd()).put(call)
+        return [] if out is None else [out]
+
+    def _put_by_tool(self, key: Key, call: Call) -> None:
+        calls = self.by_tool.setdefault(key, {})
         calls[call.key] = call
         if len(calls) > MAX_LIKE:
             del calls[min(calls.values(), key=lambda c: c.order).key]
@@ -68,18 +77,39 @@ class Shelf:
         told = self.decisions.setdefault(key, {})
         told[carrier] = (*told.get(carrier, ()), decision)
 
-    def remove(self, filed: Filed, keys: set[Key]) -> None:
+    def remove(self, filed: Filed, keys: set[Key]) -> list[CallKey]:
+        """Take it off; returns the calls that are compared instead."""
         self.answers.discard(filed.key)
+        instead: list[CallKey | None] = []
         for key in keys:
-            for shelved in (self.decisions, self.calls):
+            for shelved in (self.decisions, self.by_tool, self.calls):
                 told = shelved.get(key)
                 if told is not None:
-                    told.pop(filed.key, None)  # type: ignore[arg-type]
+                    instead.append(_pop(told, filed.key))
                     if not told:
                         del shelved[key]
+        return [call for call in instead if call is not None]
+
+    def called(self, key: Key) -> Iterable[CallKey]:
+        """The calls that are compared, or asked again, under a key."""
+        crowd = self.calls.get(key)
+        return self.by_tool.get(key, ()) if crowd is None else crowd.first
+
+    def all_calls(self) -> Iterator[CallKey]:
+        for crowd in self.calls.values():
+            yield from (*crowd.first, *crowd.later)
+        for calls in self.by_tool.values():
+            yield from calls
 
     def __bool__(self) -> bool:
-        return bool(self.decisions or self.calls or self.answers)
+        return bool(self.decisions or self.calls or self.by_tool or self.answers)
+
+
+def _pop(told: Crowd | dict[Carrier, tuple[Approval, ...]] | dict[CallKey, Call], key: Carrier) -> CallKey | None:
+    if isinstance(told, Crowd):
+        return told.pop(key)  # type: ignore[arg-type]
+    told.pop(key, None)  # type: ignore[arg-type]
+    return None
 
 
 class Shelves:
@@ -101,7 +131,7 @@ class Shelves:
     def calls(self, place: Place, key: Key) -> Iterable[CallKey]:
         """The calls that are filed in a place under a key."""
         shelf = self._shelves.get(place)
-        return () if shelf is None else shelf.calls.get(key, ())
+        return () if shelf is None else shelf.called(key)
 
     def about(self, places: Iterable[Place]) -> list[Filed]:
         """Everything that is filed in these places, in the order in which it was filed."""
@@ -109,15 +139,16 @@ class Shelves:
         keys: set[Carrier | CallKey] = set()
         for shelf in shelves:
             keys.update(carrier for told in shelf.decisions.values() for carrier in told)
-            keys.update(call for calls in shelf.calls.values() for call in calls)
+            keys.update(shelf.all_calls())
         return sorted((self.filed[key] for key in keys if key in self.filed), key=lambda f: (f.received_ns, f.key))
 
-    def put(self, filed: Filed, trusted: tuple[Approval, ...] = ()) -> None:
-        """File it; `trusted` are those of its decisions whose sender is trusted."""
+    def put(self, filed: Filed, trusted: tuple[Approval, ...] = ()) -> list[CallKey]:
+        """File it; `trusted` are those of its decisions whose sender is trusted. Returns the calls it crowded out."""
         if len(self.filed) >= MAX_FILED:
             self.remove(next(iter(self.filed.values())))
             self.dropped += 1
         self.filed[filed.key] = filed
+        out: list[CallKey] = []
         for place in filed.places:
             shelf = self._shelves.setdefault(place, Shelf())
             for decision in filed.decisions:
@@ -126,8 +157,9 @@ class Shelves:
             if any(d.decision in ANSWERS for d in trusted):
                 shelf.answers.add(filed.key)
             for key in keys_of_call(filed.call) if filed.call is not None else ():
-                shelf.put_call(key, filed.call)  # type: ignore[arg-type]
+                out += shelf.put_call(key, filed.call)  # type: ignore[arg-type]
         self._put_always(filed)
+        return out
 
     def _put_always(self, filed: Filed) -> None:
         wide = [d for d in filed.decisions if d.scope == "always" and d.tool is not None]
@@ -147,7 +179,7 @@ class Shelves:
         for place in (*filed.places, filed.always):
             shelf = self._shelves.get(place)
             if shelf is not None:
-                shelf.remove(filed, keys)
+                touched += shelf.remove(filed, keys)
                 if not shelf:
                     del self._shelves[place]
         return touched
@@ -159,11 +191,11 @@ class Shelves:
         touched: list[CallKey] = []
         for shelf in self.of(filed):
             first = broad or (filed.decisions and shelf.answers <= {filed.key})  # decisions do reach us
-            for key in list(shelf.calls) if first else keys:
-                touched += shelf.calls.get(key, ())
+            for calls in (shelf.all_calls(),) if first else map(shelf.called, keys):
+                touched += calls
         if any(d.scope == "always" for d in filed.decisions):
             for shelf in self.always(filed):
-                touched += [call for key in keys for call in shelf.calls.get(key, ())]
+                touched += [call for key in keys for call in shelf.called(key)]
         return touched
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import random
 from typing import Any
 
 import pytest
 
 from trailhound.canonical import digest
 from trailhound.collector.assemble.approvals import ApprovalIndex
+from trailhound.collector.assemble.crowds import MAX_LIKE
 from trailhound.collector.assemble.decisions import Call
-from trailhound.collector.assemble.shelves import MAX_LIKE, Filed
+from trailhound.collector.assemble.shelves import Filed
 from trailhound.config import Approvals
 from trailhound.model import Approval, ApprovalVerdict
 
@@ -248,13 +251,40 @@ def test_what_is_told_again_otherwise_takes_the_place_of_what_was_told() -> None
     assert index.verdict(ran.key, shown=False).verdict == "unknown"  # type: ignore[arg-type]
 
 
-def test_calls_alike_are_bounded() -> None:
-    index = ApprovalIndex(Approvals())
-    for at in range(2 * MAX_LIKE):
-        ran = call(at)
-        index.add(ran)
-    index.learn(decision(at))
-    assert index.verdict(ran.key, shown=False).verdict == "approved"  # type: ignore[arg-type]
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("own_trace", [False, True])
+@pytest.mark.parametrize("call_id", [None, "a"])
+def test_too_many_calls_alike_free_no_approval(monkeypatch: pytest.MonkeyPatch, seed: int, own_trace: bool, call_id: str | None) -> None:  # fmt: skip
+    """However they come, and though some come again or turn out to be none."""
+    monkeypatch.setattr("trailhound.collector.assemble.crowds.MAX_LIKE", 8)
+    calls = [call(10 + at, call_id=call_id) for at in range(20)]
+    gone, told = call(9, call_id=call_id), [decision(at, call_id=call_id) for at in (5, 6, 12, 20)]
+    for number, each in enumerate(calls) if own_trace else ():
+        each.places = (*each.places, ("t", f"trace:{number}"))
+    everything = [*calls, gone, *told]
+    random.Random(seed).shuffle(everything)
+    index = ApprovalIndex(Approvals(complete=True))
+    verdicts = {}
+    for number, filed in enumerate([*everything, *everything[:: seed + 7], None]):
+        if filed is None:
+            touched = index.forget(gone.key)  # type: ignore[arg-type]
+        elif filed.call is None:
+            touched = index.learn(filed)
+        else:
+            touched = index.add(dataclasses.replace(filed, received_ns=number))
+        verdicts.update({key: index.verdict(key, shown=False).verdict for key in touched if index.filed(key)})
+    covered = [number for number, each in enumerate(calls) if verdicts[each.key] != "missing"]  # type: ignore[index]
+    assert covered == ([0, 2] if call_id else [0, 1, 2])
+
+
+def test_calls_alike_beyond_the_limit_are_covered_by_their_own_id_and_by_a_wider_scope() -> None:
+    for wide in (False, True):
+        index = ApprovalIndex(Approvals())
+        for at in range(MAX_LIKE + 2):
+            ran = call(10 + at, call_id=f"c{at}")
+            index.add(ran)
+        assert ran.key in index.learn(decision(scope="session") if wide else decision(call_id=ran.call.call_id, arguments=None))  # type: ignore[union-attr]  # fmt: skip
+        assert index.verdict(ran.key, shown=False).verdict == "approved"
 
 
 def test_the_tool_of_one_server_is_not_that_of_another() -> None:
