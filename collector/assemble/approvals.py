@@ -75,11 +75,12 @@ class ApprovalIndex:
         keys = ("id", call.call_id or ""), ("arguments", bare_name(call.name), call.arguments_hash or "")
         return [found for key in keys for found in self._shelves.calls(place, key)]
 
-    def verdict(self, key: CallKey, *, shown: bool, cut: bool = False) -> ApprovalVerdict:
-        """The verdict on a filed call, by what is known now; `shown` and `cut` as in `Judge.verdict`."""
+    def verdict(self, key: CallKey, *, shown: bool, cut: bool = False, altered: bool = False) -> ApprovalVerdict:
+        """The verdict on a filed call, by what is known now; the rest as in `Judge.verdict`."""
         filed = self._shelves.filed[key]
         assert filed.call is not None
-        return self._judge.verdict(filed.call, self._known(filed, filed.call), shown=shown, cut=cut)
+        known = self._known(filed, filed.call)
+        return self._judge.verdict(filed.call, known, shown=shown, cut=cut, altered=altered)
 
     def expire(self, now_ns: int) -> None:
         """Let go of what is remembered long enough."""

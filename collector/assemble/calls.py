@@ -7,7 +7,7 @@ from typing import Protocol
 
 from trailhound.collector.assemble.facts import ToolFacts
 from trailhound.collector.assemble.failed import FailedAgents
-from trailhound.collector.assemble.known import Known, asked_at, is_transfer, made_of
+from trailhound.collector.assemble.known import Known, asked_at, asked_for, is_transfer, made_of, take_back
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.collector.assemble.news import Notes
 from trailhound.collector.assemble.overheard import said_order
@@ -74,14 +74,16 @@ class Calls:
         """By (trace id, span id): what the spans of calls said themselves, where that was completed."""
         return self._facts.own
 
+    def requests(self, call_id: str | None) -> Sequence[ToolCall]:
+        """What models asked for under this id, once each."""
+        return asked_for(self._known.get(call_id or ""))
+
     def asked(self, call: ToolCall) -> bool:
         """Whether a model asked for `call`: by its id, or for the same tool with the same arguments."""
-        known = self._known.get(call.call_id) if call.call_id is not None else None
-        if known is not None and known.asked is not None:
+        if self.requests(call.call_id):
             return True
         if self._asked is None:
-            asked = [known.asked for known in self._known.values() if known.asked is not None]
-            self._asked = {(each.name, each.arguments_hash) for each in asked}
+            self._asked = {(k.asked.name, k.asked.arguments_hash) for k in self._known.values() if k.asked is not None}
         return call.arguments_hash is not None and (call.name, call.arguments_hash) in self._asked
 
     def voices(self, span: Step) -> Sequence[Step]:
@@ -145,6 +147,7 @@ class Calls:
         if known is not None and old.tool is not None and old.tool.call_id is not None:
             known.spans = tuple(s for s in known.spans if s is not old)
             self._new.append(old.tool.call_id)
+        take_back(old.tool_requests, self._known)
         self._facts.restore(old)
         self._facts.drop_child(old)
         self._failed.remove(old)
@@ -180,9 +183,7 @@ class Calls:
         return bool(known.spans)
 
     def _of_id(self, call_id: str) -> Known:
-        if call_id not in self._known:
-            self._known[call_id] = Known()
-        return self._known[call_id]
+        return self._known.get(call_id) or self._known.setdefault(call_id, Known())
 
     # ------------------------------------------------------------ spans of tools
 
@@ -245,12 +246,12 @@ class Calls:
 
     def _add_messages(self, step: Step, host: Host) -> None:
         """Note what a model call asked for and was given."""
-        known_calls = self._known
         if step.tool_requests:
             host.notes.hint(step)
         for call in step.tool_requests:
             if (call_id := call.call_id) is not None:
-                known = known_calls.get(call_id) or self._of_id(call_id)
+                known = self._of_id(call_id)
+                known.hear(call)
                 if (before := known.asked_by) is None or _precedes(step, before):
                     known.asked, known.asked_by = call, step
                     self._new.append(call_id)
@@ -258,7 +259,7 @@ class Calls:
                         self._asked.add((call.name, call.arguments_hash))
         for call in step.tool_responses:
             if (call_id := call.call_id) is not None:
-                known = known_calls.get(call_id) or self._of_id(call_id)
+                known = self._known.get(call_id) or self._of_id(call_id)
                 if (before := known.given_to) is None or _precedes(step, before):
                     known.given, known.given_to = call, step
                     self._new.append(call_id)

@@ -60,10 +60,15 @@ class Judge:
     def trusts_service(self, decision: Approval) -> bool:
         return any(fnmatch.fnmatchcase(decision.service, pattern) for pattern in self._trust.services)
 
-    def verdict(self, call: Call, known: Known, *, shown: bool, cut: bool = False) -> ApprovalVerdict:
+    def verdict(
+        self, call: Call, known: Known, *, shown: bool, cut: bool = False, altered: bool = False
+    ) -> ApprovalVerdict:
         """The verdict on `call`; `shown`: its framework would have recorded an approval, and did so in what we have;
-        `cut`: the sender left out content, in which one may have been."""
+        `cut`: the sender left out content, in which one may have been; `altered`: it ran with other arguments than the
+        model asked for, which is what a decision about its id alone approves."""
         notes: dict[str, Approval] = {}
+        if altered:
+            known = _without_blank(call, known, notes)
         own = [d for d in _paired(known.by_id) if self._counts(d, call, notes)]
         told = _paired(known.by_arguments)
         like = [d for d in told if self._counts(d, call, notes)]
@@ -146,6 +151,19 @@ class Judge:
 
 
 # ---------------------------------------------------------------- one approval covers one call
+
+
+def _without_blank(call: Call, known: Known, notes: dict[str, Approval]) -> Known:
+    """What is known without the approvals that name the id of `call` and no arguments; they go into `notes`."""
+    blank = [d for d in known.by_id if _is_blank(d, call)]
+    for decision in blank:
+        notes.setdefault("the call ran with other arguments than the model asked for", decision)
+    by_id, wide = ([d for d in told if not _is_blank(d, call)] for told in (known.by_id, known.wide))
+    return replace(known, by_id=by_id, wide=wide)
+
+
+def _is_blank(decision: Approval, call: Call) -> bool:
+    return _grants(decision) and decision.call_id == call.call_id is not None and decision.arguments_hash is None
 
 
 def _left_by_id(call: Call, own: list[Approval], known: Known) -> list[Approval]:

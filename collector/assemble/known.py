@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from trailhound.collector.assemble.overheard import Key
 from trailhound.model import Step, ToolCall
 
@@ -12,12 +14,14 @@ TRANSFER = "transfer_to_"
 class Known:
     """What is known of one call id: the parts of one call, wherever they were read."""
 
-    __slots__ = ("allowed", "asked", "asked_by", "given", "given_to", "heard", "spans")
+    __slots__ = ("allowed", "asked", "asked_by", "given", "given_to", "heard", "requests", "spans")
 
     def __init__(self) -> None:
         self.asked: ToolCall | None = None
         self.asked_by: Step | None = None
         """The earliest model call that asked for it; every later one repeats it in its history."""
+        self.requests: dict[str | None, tuple[ToolCall, int]] = {}
+        """All that was asked for under the id, by the hash of its arguments, and how often: some models use an id again."""
         self.given: ToolCall | None = None
         self.given_to: Step | None = None
         """The earliest model call that was given its result."""
@@ -26,6 +30,28 @@ class Known:
         self.spans: tuple[Step, ...] = ()
         self.allowed = False
         """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
+
+    def hear(self, request: ToolCall) -> None:
+        """Note what a model asked for."""
+        known, times = self.requests.get(request.arguments_hash, (request, 0))
+        self.requests[request.arguments_hash] = (known, times + 1)
+
+    def unhear(self, request: ToolCall) -> None:
+        """It was not asked for after all."""
+        known, times = self.requests.pop(request.arguments_hash, (request, 1))
+        if times > 1:
+            self.requests[request.arguments_hash] = (known, times - 1)
+
+
+def asked_for(known: Known | None) -> list[ToolCall]:
+    return [] if known is None else [call for call, _ in known.requests.values()]
+
+
+def take_back(requests: Iterable[ToolCall], known: Mapping[str, Known]) -> None:
+    """Another report takes the place of the one that told of these requests."""
+    for request in requests:
+        if request.call_id is not None and request.call_id in known:
+            known[request.call_id].unhear(request)
 
 
 def made_of(call_id: str, known: Known, failed: Step | None, unread: Step | None, *, handed_over: bool) -> Step:

@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass, field, replace
 from typing import Protocol
 
 from trailhound.canonical import stable_id
+from trailhound.collector.assemble.altered import is_altered
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.decisions import CallKey
 from trailhound.collector.assemble.live import LiveRun
@@ -202,7 +203,9 @@ class Verdicts:
                 self._judge(run)
 
     def _verdict(self, key: CallKey, run: LiveRun, step: Step) -> ApprovalVerdict:
-        verdict = self.index.verdict(key, shown=self._shown(key, run, step), cut=bool(run.calls.cut))
+        altered = step.tool is not None and is_altered(run.calls.requests(step.tool.call_id), step.tool)
+        shown = self._shown(key, run, step)
+        verdict = self.index.verdict(key, shown=shown, cut=bool(run.calls.cut), altered=altered)
         if step.status == "denied":
             own = ApprovalVerdict("denied", None, f"{step.trace_id}/{step.span_id}")
             return verdict if verdict.verdict == "denied" else own

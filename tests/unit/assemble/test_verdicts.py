@@ -224,3 +224,40 @@ def test_no_tool_of_high_risk_costs_nothing() -> None:
     judged.finish()
     assert len(judged.verdicts.index) == 0
     assert outcome(judged) == []
+
+
+def chat(arguments: Any, *, call_id: str = "c1", at: float = 1) -> Record:
+    """A model call that asks for a refund."""
+    part = {"type": "tool_call", "id": call_id, "name": "refund", "arguments": arguments}
+    said = [{"role": "assistant", "parts": [part], "finish_reason": "tool_call"}]
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.output.messages": json.dumps(said)}  # fmt: skip
+    return span(5 + int(at), at, attributes, parent=1)
+
+
+@pytest.mark.parametrize("fields", [{}, {"tool": "refund"}, {"scope": "session"}])
+def test_an_approval_of_a_call_id_approves_what_the_model_asked_for(fields: dict[str, Any]) -> None:
+    yes = log(5, said(call_id="c1", session="s", **fields))
+    other = ARGS | {"amount": 490}
+    assert verdicts(agent(), chat(ARGS), yes, refund()) == ["approved"]
+    assert verdicts(agent(), chat(ARGS), yes, refund(arguments=other)) == ["missing"]
+    assert verdicts(agent(), yes, refund(arguments=other)) == ["approved"]  # what was asked for is not known
+    for first, second in ((ARGS, other), (other, ARGS)):  # the id is used again
+        assert verdicts(agent(), chat(first), chat(second, at=3), yes, refund(arguments=other)) == ["approved"]
+    assert verdicts(agent(), chat(ARGS, call_id="c2"), yes, refund(arguments=other)) == ["approved"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran", "verdict"),
+    [
+        ({"amount": 49}, {"amount": 49, "currency": "EUR"}, "approved"),  # a default
+        ({"amount": "49"}, {"amount": 49.0}, "approved"),
+        ({"amount": 49, "note": None}, {"amount": 49}, "approved"),
+        ({"items": '{"a": 1}'}, {"items": {"a": 1}}, "approved"),
+        ({"items": [{"a": 1}]}, {"items": [{"a": 2}]}, "missing"),
+        ({"items": [1]}, {"items": [1, 2]}, "missing"),
+        ({"amount": 49, "cap": 50}, {"amount": 49}, "missing"),
+    ],
+)
+def test_what_a_framework_makes_of_the_arguments_is_no_other_call(asked: Any, ran: Any, verdict: str) -> None:
+    yes = log(5, said(call_id="c1", session="s"))
+    assert verdicts(agent(), chat(asked), yes, refund(arguments=ran)) == [verdict]
