@@ -97,20 +97,17 @@ class Verdicts:
         file.cut = bool(run.calls.cut)
         moved: list[Step] = []
         if file.place != place:
-            file.place, moved = place, [s for s in (*file.carriers.values(), *file.calls.values()) if self._in(run, s)]
-        evidence = [step for step in news.evidence if not self._left(run, step)]
+            file.place, moved = (
+                place,
+                [s for s in (*file.carriers.values(), *file.calls.values()) if self._home(s) is run],
+            )
+        evidence = [s for s in news.evidence if self._home(s) in (None, run)]  # what left is filed by its new run
         for step in {id(s): s for s in (*moved, *evidence, *risky)}.values():
             touched += self._take(run, file, step)
         self._ask(touched, run)
 
-    def _in(self, run: LiveRun, step: Step) -> bool:
-        known = self._find(step)
-        return known is not None and known[0] is run
-
-    def _left(self, run: LiveRun, step: Step) -> bool:
-        """Whether it went to another run since this one noted it: that one files it, under its own session."""
-        known = self._find(step)
-        return known is not None and known[0] is not run
+    def _home(self, step: Step) -> LiveRun | None:
+        return (self._find(step) or (None, None))[0]
 
     def hear(self, said: Step) -> None:
         """Take the decision in a log record, which needs no span."""
