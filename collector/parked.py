@@ -78,12 +78,8 @@ class Parked:
             if not keys:
                 self._hooks.pop(hook, None)
 
-    def met(self, step: Step) -> list[ParkedRun]:
-        """The parked runs that a step belongs to or takes up: by its trace, by a link, by a tool call's id."""
-        return list(self.met_by((step,)).values())
-
     def met_by(self, steps: Iterable[Step]) -> dict[RunKey, ParkedRun]:
-        """As `met`, for many steps."""
+        """The parked runs that steps belong to or take up: by their trace, by a link, by a tool call's id."""
         if not self._runs:
             return {}
         keys = (key for step in steps for hook in _hooks_of(step) for key in self._hooks.get(hook, ()))
