@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from trailhound.collector.assemble.shared_ids import (
     ASKED,
     GIVEN,
+    NAMELESS,
     PAUSED,
     RAN,
     UNKNOWN,
     Held,
+    Names,
     SharedId,
     Signs,
     TraceKey,
@@ -29,7 +31,7 @@ MAX_NS = 2**63
 class _Trace:
     """The call ids of one trace."""
 
-    __slots__ = ("model_ns", "parts", "service")
+    __slots__ = ("model_ns", "names", "parts", "service")
 
     def __init__(self) -> None:
         self.service = ""
@@ -38,6 +40,7 @@ class _Trace:
         """What the trace has of each call; 0 when it has both ends."""
         self.model_ns = MAX_NS
         """Start of its first model call."""
+        self.names: Names = NAMELESS
 
     def loose(self) -> Iterator[tuple[str, str]]:
         """(service, call id) of the calls that have a loose end here."""
@@ -74,8 +77,21 @@ class LooseCalls:
                     now = local.parts[key] = _joined(before or 0, new)
                     if now or before:
                         signs = signs or _signs(ours)
-                        held = Held(trace, now, since_ns, *signs[call_id])
+                        held = Held(trace, now, since_ns, *signs[call_id], local.names)
                         changed += self._hold((trace[0], service), call_id, held)
+        return changed
+
+    def name(self, trace: TraceKey, names: Names) -> list[Loose]:
+        """The trace names these; returns as `learn`."""
+        local = self._traces.setdefault(trace, _Trace())
+        if local.names == names:
+            return []
+        local.names = names
+        changed: list[Loose] = []
+        for service, call_id in self.of(trace):
+            held = self._held[trace[0], service][call_id]
+            ours = held if isinstance(held, Held) else held.of(trace)
+            changed += self._hold((trace[0], service), call_id, ours._replace(names=names))
         return changed
 
     def _hold(self, caller: tuple[str, str], call_id: str, new: Held) -> list[Loose]:

@@ -17,3 +17,8 @@ def with_name(names: Names, name: str) -> Names:
 def differ(ours: Names, theirs: Names) -> bool:
     """Whether both have names and none in common."""
     return bool(ours and theirs) and not set(ours) & set(theirs)
+
+
+def only(names: Names) -> str:
+    """The name, where it is one alone."""
+    return next(iter(names)) if len(names) == 1 else ""

@@ -136,8 +136,9 @@ class Places:
         key = (place.tenant, place.trace_id)
         return set() if known is None else self._stitcher.learn(key, [known[0].as_read(known[1])])
 
-    def _settle(self, trace: TraceRuns, before: tuple[int, ...], affected: set[TraceKey]) -> list[LiveRun]:
+    def _settle(self, trace: TraceRuns, before: tuple[object, ...], affected: set[TraceKey]) -> list[LiveRun]:
         if trace.identity != before:
+            affected |= self._stitcher.name(trace.key, trace.names)
             affected.update(end for join in self._stitcher.joins(trace.key) for end in (join.first, join.second))
         return self._regroup(affected) if affected else []
 

@@ -15,6 +15,11 @@ MAX_TRACES = 64
 """Traces that are searched for those that one id joins: one that more have is looked at by what else they share."""
 WHOLE = ""
 """The group of all traces that have the id."""
+EVERYBODY, AMONG = "", ": "
+"""The circle of all traces, and what ends the name of any other."""
+Names = tuple[str, str]
+"""The session and the user of a trace, where it names one alone, "" where it does not."""
+NAMELESS: Names = ("", "")
 Pair = tuple[TraceKey, TraceKey]
 
 
@@ -31,19 +36,27 @@ class Held(NamedTuple):
     call: int = 0
     """Sum over its arguments and instrumentation; 0: not known. Its tool's name is no part of it: an early report of a
     span may lack it, and is not seen again after a restart."""
+    names: Names = NAMELESS
 
     def joined(self, before: Held) -> Held:
         """The newer of what one trace has of the call, with what was known before."""
-        return Held(self.trace, self.has, min(self.since_ns, before.since_ns), *least(self[3:], before[3:]))
+        signs = least((self.question, self.call), (before.question, before.call))
+        return Held(self.trace, self.has, min(self.since_ns, before.since_ns), *signs, self.names)
 
     def groups(self) -> list[str]:
         """By what it may be told which of several requests it belongs to, besides the id."""
-        groups = [WHOLE]
+        signs = [WHOLE]
         if self.call and self.has & (ASKED | RAN | PAUSED):
-            groups.append(f"call {self.call}")
+            signs.append(f"call {self.call}")
         if self.question and self.has & (ASKED | GIVEN):
-            groups.append(f"question {self.question}")
-        return groups
+            signs.append(f"question {self.question}")
+        return [circle + sign for circle in self.circles() for sign in signs]
+
+    def circles(self) -> list[str]:
+        """Among whom it is looked for: all traces, and those of its session and of its user as if there were no others."""
+        session, user = self.names
+        named = {"session": session, "user": user, "both": "\0".join(self.names) if session and user else ""}
+        return [EVERYBODY, *(f"{kind} {sum_of(name)}{AMONG}" for kind, name in named.items() if name)]
 
 
 Signs = tuple[int, int]
@@ -88,16 +101,22 @@ class SharedId:
 
     def _touched(self, held: Held) -> set[str]:
         """Its groups, and those of the requests that it may have ended: see `_answered`."""
-        called = self._groups.get(f"call {held.call}", {})
-        asking = [other for other in called.values() if other.has & ASKED] if len(called) <= MAX_TRACES else []
+        asking: list[Held] = []
+        for circle in held.circles():
+            called = self._groups.get(f"{circle}call {held.call}", {})
+            asking += [other for other in called.values() if other.has & ASKED] if len(called) <= MAX_TRACES else []
         return {group for each in (held, *asking) for group in each.groups()}
 
     def __len__(self) -> int:
         return len(self._groups.get(WHOLE, ()))
 
+    def of(self, trace: TraceKey) -> Held:
+        """What a trace that has the id has of the call."""
+        return self._groups[WHOLE][trace]
+
     def groups_of(self, trace: TraceKey) -> list[str]:
         """The groups that a trace is in."""
-        return self._groups[WHOLE][trace].groups()
+        return self.of(trace).groups()
 
     def pairs(self, group: str, begins: Callable[[Held], bool]) -> list[Pair]:
         """Pairs of traces that are one run, the asking one first, as far as the traces of this group tell.
@@ -107,20 +126,21 @@ class SharedId:
         members = self._groups.get(group, {}).values()
         if not 1 < len(members) <= MAX_TRACES:
             return []
-        if group == WHOLE:
+        circle, among, sign = group.rpartition(AMONG)
+        if sign == WHOLE:
             return _of_one(members)
-        if group.startswith("call "):
+        if sign.startswith("call "):
             return [(asking.trace, taking.trace) for asking, taking in _in_turn(members, {}) if begins(taking)]
         first: dict[TraceKey, Held] = {}
-        for asking, taking in _in_turn(members, self._answered(members)):
+        for asking, taking in _in_turn(members, self._answered(members, circle + among)):
             first.setdefault(asking.trace, taking)  # later ones were told the history
         return [(asking, taking.trace) for asking, taking in first.items() if begins(taking)]
 
-    def _answered(self, members: Iterable[Held]) -> dict[TraceKey, int]:
+    def _answered(self, members: Iterable[Held], circle: str) -> dict[TraceKey, int]:
         """Since when (Unix nanoseconds) a span shows the execution of what a trace asks for."""
         since: dict[TraceKey, int] = {}
         for call in {held.call for held in members if held.has & ASKED and held.call}:
-            called = self._groups[f"call {call}"].values()
+            called = self._groups[f"{circle}call {call}"].values()
             for asking, taking in _in_turn(called, {}) if len(called) <= MAX_TRACES else ():
                 since.setdefault(asking.trace, taking.since_ns)
         return since

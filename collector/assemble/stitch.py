@@ -10,7 +10,7 @@ from typing import TypeVar
 from trailhound.collector.assemble.loose_calls import Loose, LooseCalls
 from trailhound.collector.assemble.reports import Answer, Reports
 from trailhound.collector.assemble.resumptions import Resumptions, may_pause
-from trailhound.collector.assemble.shared_ids import TraceKey
+from trailhound.collector.assemble.shared_ids import Names, TraceKey
 from trailhound.collector.assemble.transports import Call, Transports
 from trailhound.model import Step
 
@@ -63,6 +63,10 @@ class Stitcher:
         if "transport" in self._kinds and (served := self._transports.add(steps)):
             changed |= self._serve(trace[0], served)
         return changed
+
+    def name(self, trace: TraceKey, names: Names) -> set[TraceKey]:
+        """The trace names this session and this user; returns the traces whose joins changed."""
+        return self._join_calls(trace[0], self._calls.name(trace, names)) if "call_id" in self._kinds else set()
 
     def _learn_link(self, trace: TraceKey, step: Step) -> set[TraceKey]:
         if len(step.links) != 1 or step.parent_span_id:

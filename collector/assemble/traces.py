@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.live import LiveRun
-from trailhound.collector.assemble.names import Names, differ, with_name
+from trailhound.collector.assemble.names import Names, differ, only, with_name
 from trailhound.collector.assemble.overheard import Overheard
 from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.collector.assemble.turns import Turns
@@ -68,9 +68,15 @@ class TraceRuns:
         return (self.tenant, self.trace_id)
 
     @property
-    def identity(self) -> tuple[int, ...]:
+    def identity(self) -> tuple[object, ...]:
         """Changes when the trace may have to be joined otherwise: with its start, its sessions, users or turns."""
-        return (self.start_ns, len(self.sessions), len(self.users), len(self._turns or ()), self._acts)
+        sizes = (len(self.sessions), len(self.users), len(self._turns or ()))
+        return (self.start_ns, *sizes, self._acts, self.names)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The session and the user, where the trace names one alone."""
+        return only(self.sessions), only(self.users)
 
     def follow_turns(self) -> None:
         """The trace is made up for a session's log records, in which only questions divide the turns."""

@@ -140,11 +140,11 @@ def asked(trace: int, at: float, question: str, **how: Any) -> Span:
     return made
 
 
-def conversation(first: int, at: float, question: str) -> list[Span]:
+def conversation(first: int, at: float, question: str, **names: str) -> list[Span]:
     return [
-        asked(first, at, question, asks="call_1"),
-        asked(first + 1, at + 2, question, asks="call_2", given=("call_1",)),
-        asked(first + 2, at + 4, question, given=("call_1", "call_2")),
+        asked(first, at, question, asks="call_1", **names),
+        asked(first + 1, at + 2, question, asks="call_2", given=("call_1",), **names),
+        asked(first + 2, at + 4, question, given=("call_1", "call_2"), **names),
     ]
 
 
@@ -164,6 +164,44 @@ def test_the_same_question_later_is_told_apart_by_the_first_having_its_answer() 
 def test_the_same_question_at_the_same_time_joins_nothing() -> None:
     spans = [each for pair in zip(conversation(1, 0, "a"), conversation(4, 0.1, "a"), strict=True) for each in pair]
     assert sorted(runs(spans)) == sorted(runs(spans[::-1])) == [[1], [2], [3], [4], [5], [6]]
+
+
+@pytest.mark.parametrize("field", ["session_id", "user_id"])
+def test_the_same_question_at_the_same_time_is_told_apart_by_session_and_by_user(field: str) -> None:
+    ours, theirs = (conversation(1, 0, "a", **{field: "one"}), conversation(4, 0.1, "a", **{field: "two"}))
+    spans = [each for pair in zip(ours, theirs, strict=True) for each in pair]
+    for order in itertools.islice(itertools.permutations(spans), 0, None, 29):
+        assert sorted(sorted(run) for run in runs(list(order))) == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("field", ["session_id", "user_id"])
+def test_pauses_at_the_same_time_are_told_apart_by_session_and_by_user(field: str) -> None:
+    """Both ask for the same call under the same id; the span that names the session comes last."""
+    spans = []
+    for first, at, name in ((1, 0, "one"), (3, 0.1, "two")):
+        pauses = chat(first, at, asks="call_0", number=2, parent=1)
+        resumed = tool(first + 1, at + 60, "call_0", gen_ai_tool_call_arguments='{"n": "call_0"}', gen_ai_tool_call_result="r")  # fmt: skip
+        resumed.span_id, resumed.parent_span_id = b"%08d" % first, ((first + 1) * 100 + 1).to_bytes(8, "big")
+        roots = [span(trace, 1, at, {field.replace("_", "."): name}) for trace in (first, first + 1)]
+        spans += [pauses, resumed, *roots]
+    for order in itertools.islice(itertools.permutations(spans), 0, None, 501):
+        assert sorted(sorted(run) for run in runs(list(order))) == [[1, 2], [3, 4]]
+    apart = [each for each in spans if each.parent_span_id]
+    assert sorted(runs(apart)) == [[1], [2], [3], [4]]  # no name tells them apart
+
+
+def test_two_users_of_one_session_id_are_told_apart() -> None:
+    ours, theirs = (conversation(first, at, "a", session_id="one", user_id=user) for first, at, user in ((1, 0, "u"), (4, 0.1, "v")))  # fmt: skip
+    spans = [each for pair in zip(ours, theirs, strict=True) for each in pair]
+    for order in (spans, spans[::-1]):
+        assert sorted(sorted(run) for run in runs(order)) == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_counted_ids_in_more_sessions_than_are_searched() -> None:
+    """All ask the same at the same time, with the same arguments."""
+    spans = [each for n in range(100) for each in conversation(3 * n + 1, n / 100, "a", session_id=f"s{n}")]
+    spans.sort(key=lambda each: each.start_time_unix_nano)
+    assert sorted(sorted(run) for run in runs(spans)) == [[3 * n + 1, 3 * n + 2, 3 * n + 3] for n in range(100)]
 
 
 def test_counted_ids_of_more_conversations_than_are_searched() -> None:
