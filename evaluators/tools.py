@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from typing import Any
 
 from trailhound.config import Tool
 from trailhound.demands import TaskContract
@@ -60,8 +61,8 @@ class Tools:
         self.contracts = Contracts(contracts or [])
         self.claiming = tuple(declared for _, declared in self._entries if declared.claims)
         """The entries that say how an answer claims what their tools do."""
-        self._marked: dict[int, tuple[ToolCall, int | None]] = {}
-        """Of the last calls that were asked about, by identity."""
+        self._marked: dict[int, tuple[ToolCall, Any, int | None]] = {}
+        """Of the last calls that were asked about, by identity, with their arguments then: neighbours may tell more."""
 
     def _find(self, name: str) -> Declared:
         """What is declared of the tool `name`: whole names, `*`, `?` and `[..]` over the whole name, case matters."""
@@ -77,14 +78,15 @@ class Tools:
         The last ones are remembered: rule after rule, scope after scope asks about the same calls.
         """
         known = self._marked.get(id(call))
-        if known is not None and known[0] is call:
-            return known[1]
-        declared, arguments = self.of(call.name), call.arguments
+        arguments = call.arguments
+        if known is not None and known[0] is call and known[1] is arguments:
+            return known[2]
+        declared = self.of(call.name)
         unseen = arguments is None or is_partial(arguments)  # many calls begin alike
         mark = None if unseen or declared.poll else mark_of(call.name, arguments, declared.volatile)
         if len(self._marked) >= REMEMBERED:
             self._marked.clear()
-        self._marked[id(call)] = (call, mark)
+        self._marked[id(call)] = (call, arguments, mark)
         return mark
 
     def shape(self, call: ToolCall) -> Shape:

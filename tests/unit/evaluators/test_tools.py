@@ -143,3 +143,13 @@ def test_cel_is_imported_only_when_an_expression_asks_for_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_arguments_that_become_known_later_are_looked_at_anew() -> None:
+    """The request for a call may come after its span, and fills what the span leaves open."""
+    look_up, call = declared(), ToolCall("refund", "c1")
+    assert look_up.mark(call) is None
+    call.arguments = {"order": 1}
+    assert look_up.mark(call) == look_up.mark(ToolCall("refund", "c2", {"order": 1})) is not None
+    call.arguments = None
+    assert look_up.mark(call) is None
