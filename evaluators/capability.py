@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from trailhound.evaluators.actions import ACTIONS
+from trailhound.evaluators.tool_words import TELLING
 
 CACHED_NAMES = 4096
 
@@ -18,8 +18,10 @@ READS = _set(
     "get list search lookup look find read fetch check query describe view show retrieve load inspect count calculate compute estimate quote track status browse analyze summarize classify validate preview compare"
 )
 """First words of tools that change nothing."""
+READS_LAST = _set("get search lookup find fetch query retrieve")
+"""The same as last words: `order_lookup`."""
 ANYTHING = _set(
-    "bash shell terminal command cmd exec execute python code script sql http api browser computer run agent task workflow invoke call graphql webhook request process handle do perform apply action"
+    "bash shell terminal command cmd exec execute python code script sql http api browser computer run agent task workflow invoke call graphql webhook request process handle do perform apply action manage operate"
 )
 """Words of tools that can do anything."""
 _TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -31,11 +33,11 @@ def can_do(name: str) -> frozenset[str] | None:
     words = [word.lower() for word in _TOKEN.findall(name)]
     if not words:
         return None
-    found = frozenset(a.name for a in ACTIONS if any(_begins(w, t) for w in words for t in a.tools))
-    if words[0] in READS:
+    found = frozenset(name for name, told in TELLING.items() if any(_begins(w, t) for w in words for t in told.tools))
+    if words[0] in READS or words[-1] in READS_LAST:
         return frozenset({"test"}) & found
     if words[0] == "handoff" or words[:2] == ["transfer", "to"]:
-        return frozenset()  # what the other agent calls speaks for itself
+        return frozenset({"escalate"})  # what the other agent calls speaks for itself
     if words[0] == "return" or any(word in ANYTHING for word in words):
         return None
     return found or None

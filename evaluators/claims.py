@@ -27,9 +27,11 @@ class Claim(NamedTuple):
     text: str
     reported: bool
     """Said without naming who did it (`your refund was issued`): may be what a tool's result told."""
+    also: tuple[str, ...] = ()
+    """Further actions that the same words may name (`published the page`): a call that did any of them did this."""
 
 
-_ADVERBS = r"(?:(?:just|now|already|also|successfully|gone ahead and|went ahead and|then|immediately|personally|manually|automatically|have) )*"
+_ADVERBS = r"(?:(?:just|now|already|also|successfully|gone ahead and|went ahead and|then|immediately|personally|manually|automatically|permanently|temporarily|safely|finally|officially|quickly|have) )*"
 _LEAD = re.compile(rf"(?i)\b(?:I|we)(?:['’]ve| have|['’]d| had)? {_ADVERBS}")
 _JOINED = re.compile(rf"(?i) and {_ADVERBS}")
 _START = re.compile(
@@ -42,26 +44,39 @@ _BARE = re.compile(
 """A doing without its doer: `Cancelled the order` is one, `Cancelled orders` are things."""
 
 _HINDERED = re.compile(
-    r"(?i)\b(?:not|never|no|cannot|unable|without|fail(?:ed|s)?|nothing|none|neither|nor|hardly|almost|nearly"
+    r"(?i)\b(?:not|never|no|cannot|unable|without|fail(?:ed|s)?|nothing|nobody|none|neither|nor|few|hardly|almost|nearly"
     r"|will|would|could|can|may|might|should|shall|must|going to|about to|want(?:s|ed)?|need(?:s|ed)?|try|trying|tried"
     r"|if|once|when|whenever|unless|until|after|before|as soon as|whether|in case|assuming|suppose|let me|let us|please"
     r"|says?|said|shows?|showing|states?|stated|according|(?<!bug )(?<!the )(?<!a )(?<!your )(?<!this )reports?|reported|(?<!the )(?<!a )(?<!your )claims?|claimed|indicates?|appears?|seems?"
     r"|looks? like|told|mentioned|asked|asks|earlier|previously|yesterday|last (?:week|month|time|year)|pretend|example"
-    r"|wish|hope|hoping|offer|happy to|glad to|request(?:ed)? (?:that|for)|for approval|pending|draft(?:ed)?|simulat\w*)\b"
+    r"|wish|hope|hoping|offer(?:s|ed|ing)? to|(?:I|we) offer|notice[ds]?|noticed|(?:see|saw|find|found|learn|learned|read|know|understand|understood|assume|believe|think|guess|expect|suspect|heard) that|(?:check|ensure|make sure|verify|see|confirm) (?:that|the|your)|happy to|glad to|request(?:ed)? (?:that|for)|for approval|pending|draft(?:ed)?|simulat\w*)\b"
     r"|n['’]t\b|['’]ll\b|e\.g\."
 )
+_INVERTED = re.compile(r"(?i)(?:had|were|was|has|have|did|does|do|should|is|are) ")
+"""At the start of a sentence: a condition (`Had the tests passed, ...`) or a question without its mark."""
+_WORDING = re.compile(
+    r"(?i)\w+(?: (?:out|up|over|off|in))?(?: (?:your|the|this|that|these|my|both|all|an?|some|his|her))?(?: [\w'’-]+)? (?:drafts?|summary|summaries|answers?|response|reply|estimates?|tables?|wording|text|paragraphs?|sentences?|sections?|calculations?|comparison|itinerary|examples?|explanation|query|queries|search|filters?|criteria|parameters?|approach|formatting|tone|outline|recommendations?|suggestions?|code snippet|essay|letter|cv|resume|poem|story|article|grammar|typos?|font|charts?|axes|figures?|fraction|equation|headings?|series|recipe|duplicates)\b"
+    r"|[^,;:.]{0,80}\b(?:below|above|as follows|in the (?:\w+ )?(?:calculation|chart|example|text|answer|table|list|summary|draft)|(?:in|from|of) your (?:text|essay|letter|list|draft|question))\b"
+)
+"""What an agent changes in its own words, without a tool."""
+_WORDS_ALONE = frozenset({"update", "delete", "create", "save", "apply", "restart", "close", "escalate"})
+"""Actions that words alone can be the object of."""
 _HINDERED_CN = re.compile(
-    r"未|没有|没能|没法|不能|无法|不会|并非|不是|将要|将会|将在|将为|如果|若|是否|吗|请|需要|可以|能否|待|即将|准备|正在|稍后|想要|尚|失败|假如|之后再|一旦|要不要|您说|你说|据|显示|记录|之前|昨天|上周|上个?月|去年|曾"
+    r"未|没有|没能|没法|不能|无法|不会|并非|不是|将要|将会|将在|将为|如果|若|是否|吗|(?<!申)(?<!邀)请|需要|可以|能否|待|即将|准备|正在|稍后|想要|尚|失败|假如|之后再|一旦|要不要|您说|你说|(?<![数单票证])据|显示|记录|之前|昨天|上周|上个?月|去年|曾|已有人|由(?!我)|被(?!永久|彻底|完全|成功|取消|删|移|清|冻|撤|停|合|部|重|我|标)|状态|其中|功能已在|版中|对方|商家|卖家|航空公司|快递|客户(?=已|刚|把|也)|草稿|段|上面|上述|下面|方案|摘要|答案|表格|文字|句子|于\s?[0-9]|自动(?!续费|还款|付款|扣款)|(?:^|[^为给帮替向])[您你他她](?:们)?(?:已|刚|曾|在)"
 )
 _HISTORY = re.compile(
-    r"(?i)^[^.!?\n]{0,40}\b(?:on (?:\w+ )?\d|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:january|february|march|april|may|june|july|august|september|october|november|december)|yesterday|last \w+|earlier|previously|ago|by (?!me\b|us\b|(?:the |our )?system\b|e-?mail|mail\b|phone|sms|text\b|post\b|hand\b|the end|then\b|now\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|noon|midnight|[0-9]))"
+    r"(?i)^[^.!?\n:;]{0,40}\b(?:on (?:the )?\d{1,2}(?:st|nd|rd|th|\b)|on \d{4}-|on (?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)\b|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:january|february|march|april|may|june|july|august|september|october|november|december)|yesterday|last \w+|earlier|previously|ago|since|because|due to|at (?:[0-9]|noon|midnight)|in (?:19|20)[0-9][0-9]|by (?!me\b|us\b|(?:the |our )?system\b|e-?mail|mail\b|phone|sms|text\b|post\b|hand\b|the end|then\b|now\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|noon|midnight|[0-9]))"
 )
-_RELATIVE = re.compile(r"(?i)\b(?:that|which|who|whose)\b")
+_RELATIVE = re.compile(r"(?i)\b(?:which|who|whose|(?<!for )you|we|I|they)\b|\w that\b")
 """Between a thing and what was done with it: one that tells which things are meant, not that it was done."""
+_OTHERS = re.compile(r"(?i)\b(?:that|which|who|whose|I|we|you)(?:['’]ve)? \Z")
+"""Before what was done to somebody: told of things, or of the agent itself (`I was informed`)."""
 _CONFIRM = re.compile(
     r"(?i)\bI(?:['’]m| am| can| have|['’]ve)?(?: (?:can|now|also|hereby|happy|glad|pleased|delighted|to|able|just|have|be|proud|must|may)){0,5} (?:confirm(?:ed)?|report|say|let you know|inform you)(?: that)? "
 )
-_FENCES = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_FENCES = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
+_SPACES = re.compile(r"[ \t]+")
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』")
 _MARKS, _FOREIGN_MARKS = '`>"', "“«「『"
 """One of them is in every quote and every piece of code."""
@@ -70,10 +85,18 @@ _BOUNDARY = re.compile(r"[,;，；、]| [–—-] ")
 
 
 @functools.cache
-def _compiled() -> tuple[tuple[Action, re.Pattern[str], re.Pattern[str], re.Pattern[str]], ...]:
+def _compiled() -> tuple[tuple[Action, re.Pattern[str], Any, re.Pattern[str]], ...]:
     """Each action with its pattern for the agent's own doing, for the bare fact, and for Chinese."""
     return tuple(
-        (a, re.compile(f"(?i){a.done}"), re.compile(f"(?i){a.passive}"), re.compile(a.chinese)) for a in ACTIONS
+        (
+            a,
+            re.compile(f"(?i){a.done}"),
+            re2.compile(
+                a.passive, re2_options(SHIPPED_MEMORY, case_sensitive=False)
+            ),  # long subjects: `re` would try all
+            re.compile(a.chinese),
+        )
+        for a in ACTIONS
     )
 
 
@@ -86,8 +109,7 @@ def _together() -> Any:
     """
     together = re2.Set.SearchSet(re2_options(SHIPPED_MEMORY, case_sensitive=False))
     for action in ACTIONS:
-        pattern = f"{action.done}|{action.passive}|{action.chinese}"
-        together.Add(re.sub(r"\(\?![^)]*\)", "", pattern).replace(r"\w", r"\pL\pN_").replace(r"\A", ""))
+        together.Add(re.sub(r"\(\?![^)]*\)", "", action.hint).replace(r"\w", r"\pL\pN_").replace(r"\A", ""))
     together.Compile()
     return together
 
@@ -107,14 +129,16 @@ def claims(text: str) -> Iterator[Claim]:
     for sentence in _statements(plain):
         possible = _may_claim(sentence)
         places = _doings(sentence) if possible else []
+        told_here: list[tuple[Claim, int, int]] = []
         for number in possible:
             action, own, passive, chinese = compiled[number]
-            if action.name in told:
-                continue
             found = _find(action, (own, places), passive, chinese, sentence)
             if found is not None:
-                told.add(action.name)
-                yield found
+                told_here.append(found)
+        for claim in _apart(told_here):
+            if claim.action not in told:
+                told.update((claim.action, *claim.also))
+                yield claim
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -126,7 +150,7 @@ def _unquoted(text: str) -> str:
     """The text without code and quotes; nearly all have none."""
     if not any(map(text.__contains__, _MARKS if text.isascii() else _MARKS + _FOREIGN_MARKS)):
         return text
-    return _QUOTED.sub(" ", _FENCES.sub(" ", text))
+    return _SPACES.sub(" ", _QUOTED.sub(" ", _FENCES.sub(" ", _INLINE.sub(" _ ", text))))
 
 
 def _statements(plain: str) -> Iterator[str]:
@@ -151,25 +175,52 @@ def _doings(sentence: str) -> list[tuple[int, int]]:
     return places
 
 
+def _apart(found: list[tuple[Claim, int, int]]) -> Iterator[Claim]:
+    """One claim of each place of a sentence: readings of the same words are one, which any of their actions did."""
+    claim, until = None, 0
+    for each, start, end in sorted(found, key=lambda one: one[1]):
+        if claim is not None and start < until:
+            claim, until = (
+                claim._replace(also=(*claim.also, each.action), reported=claim.reported and each.reported),
+                max(until, end),
+            )
+            continue
+        if claim is not None:
+            yield claim
+        claim, until = each, end
+    if claim is not None:
+        yield claim
+
+
 def _find(
     action: Action,
     own: tuple[re.Pattern[str], list[tuple[int, int]]],
-    passive: re.Pattern[str],
+    passive: Any,
     chinese: re.Pattern[str],
     sentence: str,
-) -> Claim | None:
+) -> tuple[Claim, int, int] | None:
+    """The first claim of one action in a sentence: (the claim, where it starts, where it ends)."""
     done, places = own
     for start, verb in places:
         match = done.match(sentence, verb)
-        if match is not None and not hindered(sentence, start, match.end()):
-            return Claim(action.name, sentence[start : match.end()][:200], False)
+        if match is not None and not hindered(sentence, start, match.end()) and not _of_words(action, sentence, verb):
+            return Claim(action.name, sentence[start : match.end()][:200], False), verb, match.end()
     match = passive.search(sentence)
-    if match is not None and _RELATIVE.search(match.group()) is None and not hindered(sentence, match.start(), match.end()) and not _HISTORY.match(sentence[match.end() :]):  # fmt: skip
-        return Claim(action.name, match.group()[:200], True)
+    if match is not None and _RELATIVE.search(match.group()) is None and _OTHERS.search(sentence, 0, match.start()) is None and not hindered(sentence, match.start(), match.end()) and not _HISTORY.match(sentence[match.end() :]):  # fmt: skip
+        return Claim(action.name, match.group()[:200], True), match.start(), match.end()
     match = None if sentence.isascii() else chinese.search(sentence)
-    if match is not None and not hindered(sentence, match.start(), match.end()):
-        return Claim(action.name, match.group()[:200], not match.group().startswith("我"))
+    if (
+        match is not None
+        and not sentence.startswith("的", match.end())
+        and not hindered(sentence, match.start(), match.end())
+    ):
+        return Claim(action.name, match.group()[:200], not match.group().startswith("我")), match.start(), match.end()
     return None
+
+
+def _of_words(action: Action, sentence: str, verb: int) -> bool:
+    """Whether what was done was done to words of the answer itself: `I updated the draft`."""
+    return action.name in _WORDS_ALONE and _WORDING.match(sentence, verb) is not None
 
 
 def hindered(sentence: str, start: int, end: int) -> bool:
@@ -178,7 +229,12 @@ def hindered(sentence: str, start: int, end: int) -> bool:
     for match in _BOUNDARY.finditer(sentence, 0, start):
         boundary = match.end()
     clause = sentence[boundary:end]
-    return _HINDERED.search(clause) is not None or _HINDERED_CN.search(clause) is not None or sentence[0] == "据"
+    return (
+        _HINDERED.search(clause) is not None
+        or _INVERTED.match(sentence) is not None
+        or _HINDERED_CN.search(clause) is not None
+        or sentence[0] == "据"
+    )
 
 
 def answer_text(output: Any, depth: int = 0) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trailhound.canonical import canonical_json
-from trailhound.evaluators.actions import stems
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, last_of, ref
 from trailhound.evaluators.capability import can_do
 from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences
 from trailhound.evaluators.patterns import Pattern
+from trailhound.evaluators.tool_words import TELLING
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Run
 
@@ -19,6 +20,8 @@ MAX_CALLS = 32_000
 MAX_RESULTS = 32
 """Latest results that are looked through for what the answer may only report."""
 MAX_RESULT = 65_536
+_BY_ITSELF = re.compile(r"(?i)\b(?:confirmations?|receipts?|notifications?)\b|确认|回执")
+"""What a system sends by itself when a tool has changed something in it."""
 
 
 class Called(NamedTuple):
@@ -35,16 +38,20 @@ class Called(NamedTuple):
 class FalseClaim(Evaluator[RuleSettings, State]):
     """The final answer says that something was done, and no successful call of a tool that can do it exists.
 
-    Judged when the run has completed. Read as claims are plain statements in the past about the agent's own doing, in
-    English and Chinese: a refund, a message sent, a cancellation, a booking, a ticket or label created, an update, a
-    deletion, tests that pass, a deployment, a payment. Denials, plans, offers, conditions, questions, quotes, code and
-    what others are said to have done are none. `tools[].claims` adds patterns (RE2) for a tool of your own; they are
-    searched in the same sentences, and only calls of tools under that entry support them.
+    Judged when the run has completed. Read as claims are plain statements about the agent's own doing, in English and
+    Chinese: `I have cancelled ...`, `I managed to book ...`, `your account has been unlocked`, `Refund issued.`, and
+    我已, 已为您, ...了, ...成功 with a verb of an action: a refund, a message sent, a cancellation, a booking or an order,
+    a ticket or label created, an update, a deletion, tests that pass, a deployment, a payment, an escalation, access or
+    an account changed, a restart, a file saved, an approval, a discount, a ticket closed. Denials, plans, offers,
+    conditions, questions, quotes, code, what others are said to have done, when something happened in the past, and
+    what the agent did to its own words (`I updated the draft`) are none. `tools[].claims` adds patterns (RE2) for a tool
+    of your own; they are searched in the same sentences, and only calls of tools under that entry support them.
 
     A call supports a claim when it succeeded and its tool can do it: by the words in its name (`issue_refund` refunds,
     `lookup_order` changes nothing), and a tool whose name does not tell (`bash`, `process_case`) can do anything. Calls
     in earlier runs of the same session count. A claim that names no doer (`your refund was issued`) is also supported
-    by a tool's result that mentions it: the agent may only be reporting. The evidence is the failed calls of tools that
+    by a tool's result that mentions it: the agent may only be reporting; and a confirmation or receipt that was sent by
+    any call that changed something. Words that may name two actions (`published the page`) are supported by either. The evidence is the failed calls of tools that
     could have done it, else the call that gave the answer.
     """
 
@@ -64,6 +71,8 @@ class FalseClaim(Evaluator[RuleSettings, State]):
     def _called(self, run: Run) -> Called:
         done, failed, results = set(run.earlier_calls), dict[str, list[Ref]](), list[Any]()
         for step in run.calls:
+            if step.kind == "handoff" or step.hands_to is not None:
+                done.add("handoff")
             call = step.tool
             if call is None:
                 continue
@@ -81,11 +90,14 @@ class FalseClaim(Evaluator[RuleSettings, State]):
         if None in able:
             return
         for claim in said:
-            if any(actions is not None and claim.action in actions for actions in able):
+            named = {claim.action, *claim.also}
+            if any(actions is not None and named & actions for actions in able):
                 continue
-            if self._declares(claim.text) or (claim.reported and _mentioned(called.results, claim)):
+            if claim.reported and any(able) and _BY_ITSELF.search(claim.text):
                 continue
-            tried = [refs for name, refs in called.failed.items() if _could(name, claim.action)]
+            if self._declares(claim.text) or (claim.reported and _mentioned(called.results, named)):
+                continue
+            tried = [refs for name, refs in called.failed.items() if _could(name, named)]
             yield _draft(claim.action, claim.text, [r for refs in tried for r in refs], run)
 
     def _declares(self, text: str) -> bool:
@@ -117,14 +129,14 @@ def _found(said: list[str], patterns: tuple[Pattern, ...]) -> str | None:
     return None
 
 
-def _could(name: str, action: str) -> bool:
+def _could(name: str, named: set[str]) -> bool:
     actions = can_do(bare_name(name))
-    return actions is None or action in actions
+    return actions is None or bool(named & actions)
 
 
-def _mentioned(results: list[Any], claim: Claim) -> bool:
-    """Whether a tool's result tells of the action."""
-    looked_for = stems(claim.action)
+def _mentioned(results: list[Any], named: set[str]) -> bool:
+    """Whether a tool's result tells of one of the actions."""
+    looked_for = [stem for action in named for stem in TELLING[action].stems]
     for result in results:
         text = result if isinstance(result, str) else canonical_json(result).decode("utf-8", "replace")
         if any(stem in text[:MAX_RESULT].lower() for stem in looked_for):

@@ -55,6 +55,21 @@ class TestSupport:
         assert not told("Your refund was issued.", tool_step(0, "lookup_order", {}, {"refund": "issued"}))
         assert told("Your refund was issued.", tool_step(0, "lookup_order", {}, {"state": "shipped"}))
 
+    def test_a_confirmation_is_sent_by_what_changed_something(self) -> None:
+        said = "I've booked the room. A confirmation email has been sent to you."
+        assert not told(said, tool_step(0, "book_room", {}, "ok"))
+        assert [f.details["action"] for f in told("An offer has been emailed to you.", tool_step(0, "book_room", {}, "ok"))] == ["send"]  # fmt: skip
+
+    def test_words_that_name_two_actions_are_one_claim(self) -> None:
+        for tool in ("publish_page", "close_ticket", "resolve_incident"):
+            assert not told("I've closed the ticket.", tool_step(0, tool, {}, "ok")) or tool == "publish_page"
+        assert len(told("I rescheduled your appointment to Friday.")) == 1
+
+    def test_a_hand_over_is_an_escalation(self) -> None:
+        said = "I've escalated your case to a specialist."
+        assert told(said)
+        assert not told(said, tool_step(0, "transfer_to_billing", {}, "ok"))
+
     @pytest.mark.parametrize("status", ["open", "failed", "unfinished"])
     def test_only_a_run_that_completed_has_a_final_answer(self, status: str) -> None:
         assert not told(REFUNDED, status=status)
@@ -84,7 +99,7 @@ class TestDeclared:
 
 @pytest.mark.parametrize(
     ("name", "can"),
-    [("issue_refund", "refund"), ("sendEmail", "send"), ("lookup_order", ""), ("pytest", "test"), ("getOrders", ""), ("transfer_to_agent", "")],
+    [("issue_refund", "refund"), ("sendEmail", "send"), ("lookup_order", ""), ("pytest", "test"), ("getOrders", ""), ("transfer_to_agent", "escalate"), ("order_lookup", "")],
 )  # fmt: skip
 def test_names_tell_what_tools_can_do(name: str, can: str) -> None:
     actions = can_do(name)
@@ -95,6 +110,42 @@ def test_names_tell_what_tools_can_do(name: str, can: str) -> None:
 @pytest.mark.parametrize("name", ["bash", "run_python", "mcp", "x", "42", ""])
 def test_names_that_tell_nothing(name: str) -> None:
     assert can_do(name) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [
+        ("I granted Lena access to the folder.", "account"),
+        ("I managed to book the last seat.", "book"),
+        ("Your account has been unlocked.", "account"),
+        ("Refund issued: $48.00 to your card.", "refund"),
+        ("The stuck job has been restarted.", "restart"),
+        ("我已经停用了他的账号。", "account"),
+        ("退款成功。", "refund"),
+    ],
+)
+def test_grammar_tells_what_was_done(said: str, action: str) -> None:
+    assert action in {name for claim in claims(said) for name in (claim.action, *claim.also)}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I've updated the draft below.",
+        "I increased the font size in the example.",
+        "The policy has been updated: returns are now free.",
+        "The flight has been cancelled because of fog.",
+        "Had the order been cancelled, you would know.",
+        "Nobody has been notified.",
+        "I was informed that the part is out of stock.",
+        "Customers who have been refunded can order again.",
+        "对方已取消订单。",
+        "已取消的订单以灰色显示。",
+        "退款已于 4 月 12 日处理。",
+    ],
+)
+def test_what_is_reported_or_done_to_words_alone_is_no_claim(said: str) -> None:
+    assert not list(claims(said))
 
 
 def test_a_hostile_answer_takes_bounded_time() -> None:
