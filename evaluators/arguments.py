@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.demands import TaskContract
 from trailhound.evaluators.argument_check import Check
 from trailhound.evaluators.base import Draft, Part
-from trailhound.evaluators.contracts import ContractRule, Hits
+from trailhound.evaluators.contracts import ContractRule, Hits, Ledger
 from trailhound.evaluators.tools import is_named
 from trailhound.model import Run, Step
 
 Checked = dict[str, tuple[Check, ...]]
 """Name of the tool in the contract -> checks."""
+Faults = list[tuple[str, str | None, str]]
+"""(name in the contract, path or None where the arguments were not recorded, what is wrong) of one call."""
 
 
 @dataclass(slots=True)
@@ -49,19 +51,29 @@ class Arguments(ContractRule[Wrong, Checked]):
     def track(self) -> Wrong:
         return Wrong()
 
-    def take(self, track: Wrong, demand: Checked, mark: tuple[str, ...], step: Step) -> None:
+    def look(self, demand: Checked, mark: tuple[str, ...], step: Step) -> Faults | None:
         arguments = step.tool.arguments if step.tool is not None else None
-        for tool in mark:
-            if not isinstance(arguments, dict):
-                track.unseen.setdefault(tool, Hits()).add(step, "" if arguments is None else "they are no JSON object")
-                continue
-            for check in demand[tool]:
-                wrong = check.fault(arguments)
-                if wrong is not None:
-                    track.by_field.setdefault((tool, check.path), Hits()).add(step, wrong)
+        if not isinstance(arguments, dict):
+            return [(tool, None, "" if arguments is None else "they are no JSON object") for tool in mark]
+        faults: Faults = [
+            (tool, check.path, wrong)
+            for tool in mark
+            for check in demand[tool]
+            if (wrong := check.fault(arguments)) is not None
+        ]
+        return faults or None
 
-    def quiet(self, tracks: Collection[Wrong]) -> bool:
-        return not any(track.by_field or track.unseen for track in tracks)
+    def take(self, track: Wrong, demand: Checked, seen: Faults, step: Step) -> bool:
+        for tool, path, said in seen:
+            if path is None:
+                hits = track.unseen.setdefault(tool, Hits())
+            else:
+                hits = track.by_field.setdefault((tool, path), Hits())
+            hits.add(step, said)
+        return False
+
+    def quiet(self, state: Ledger[Wrong]) -> bool:
+        return not state.tracks
 
     def tell(self, track: Wrong, demand: Checked, contract: str, run: Run) -> Iterable[Draft]:
         for (tool, path), hits in track.by_field.items():

@@ -31,6 +31,8 @@ class Made(Part):
     masks: list[int] = field(default_factory=list)
     alike: int = 0
     """How many of the last of `masks` are equal."""
+    reached: int = 0
+    """How many steps came, one after the other, as IN_ORDER demands of an order without optional ones."""
     cut: bool = False
     over: Hits | None = None
     """The calls beyond `max_calls`."""
@@ -66,23 +68,28 @@ class CallOrder(ContractRule[Made, Expected]):
     def track(self) -> Made:
         return Made()
 
-    def take(self, track: Made, demand: Expected, mark: int, step: Step) -> None:
+    def take(self, track: Made, demand: Expected, seen: int, step: Step) -> bool:
         track.number += 1
         if demand.max_calls is not None and track.number > demand.max_calls:
             track.over = track.over or Hits()
             track.over.add(step)
         if demand.exact:
-            self._follow(track, demand, mark, step)
-        elif mark:
-            track.calls.add(step)
-            alike = track.alike + 1 if track.alike and track.masks[-1] == mark else 1
-            if alike > demand.steps:
-                return  # so many of one kind in a row change nothing any more
-            if len(track.masks) < MAX_CALLS:
-                track.masks.append(mark)
-                track.alike = alike
-            else:
-                track.cut = True
+            self._follow(track, demand, seen, step)
+        elif seen:
+            self._collect(track, demand, seen, step)
+        return demand.closes and track.reached == demand.steps
+
+    def _collect(self, track: Made, demand: Expected, mark: int, step: Step) -> None:
+        track.calls.add(step)
+        alike = track.alike + 1 if track.alike and track.masks[-1] == mark else 1
+        if alike > demand.steps:
+            return  # so many of one kind in a row change nothing any more
+        if len(track.masks) >= MAX_CALLS:
+            track.cut = True
+            return
+        track.masks.append(mark)
+        track.alike = alike
+        track.reached += mark >> track.reached & 1
 
     def _follow(self, track: Made, demand: Expected, mark: int, step: Step) -> None:
         if track.places == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -125,6 +125,8 @@ class Ledger(State, Generic[T]):
     """What was seen of each contract, under each reading."""
 
     tracks: dict[Claim, T] = field(default_factory=dict)
+    met: frozenset[int] = frozenset()
+    """Numbers of the contracts whose demand is met for good, under both readings: nothing that comes changes that."""
 
 
 class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
@@ -159,13 +161,17 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
     def track(self) -> T:
         """A fresh record of the calls under one contract."""
 
-    @abstractmethod
-    def take(self, track: T, demand: Demand, mark: Any, step: Step) -> None:
-        """Note a call that the demand is about."""
+    def look(self, demand: Demand, mark: Any, step: Step) -> Any:
+        """What of a call is to be noted, for `take`; None: nothing."""
+        return mark
 
-    def quiet(self, tracks: Collection[T]) -> bool:
-        """Whether there is nothing to tell of these, whatever the run."""
-        return False
+    @abstractmethod
+    def take(self, track: T, demand: Demand, seen: Any, step: Step) -> bool:
+        """Note what was seen in a call that the demand is about; whether it is met for good."""
+
+    def quiet(self, state: Ledger[T]) -> bool:
+        """Whether there is nothing to tell, whatever the run."""
+        return len(state.met) == len(self._demands)
 
     @abstractmethod
     def tell(self, track: T, demand: Demand, contract: str, run: Run) -> Iterable[Draft]:
@@ -179,34 +185,45 @@ class ContractRule(Evaluator[RuleSettings, Ledger[T]], Generic[T, Demand]):
 
     def steps(self, state: Ledger[T], steps: Iterable[Step], run_id: str) -> None:
         """Until another agent's call comes under a contract both readings of it have seen the same, in one track."""
-        tracks, claims, take = state.tracks, self._claims, self.take
+        if len(state.met) == len(self._demands):
+            return
         for step in steps:
             call = step.tool
             if call is None or step.status not in EXECUTED:
                 continue
-            for widely, narrowly, whose, demand, mark in claims(call.name, step.agent):
-                track = tracks.get(widely)
-                if track is None:
-                    track = tracks[widely] = self.track()
-                if whose == "other" and narrowly not in tracks:
-                    tracks[narrowly] = track.copy()
-                elif whose == "own" and narrowly in tracks:
-                    take(tracks[narrowly], demand, mark, step)
-                take(track, demand, mark, step)
+            for claim, whose, demand, mark in self._claims(call.name, step.agent):
+                seen = None if claim[0] in state.met else self.look(demand, mark, step)
+                if seen is not None and self._note(state, claim, whose, demand, seen, step):
+                    state.met |= {claim[0]}
+                    if len(state.met) == len(self._demands):
+                        return  # whatever else they called
 
-    def _find_claims(self, name: str, agent: str | None) -> tuple[tuple[Claim, Claim, Whose, Demand, Any], ...]:
-        """What a call of this tool by this agent counts for: under both readings, as whose call, and how."""
+    def _note(self, state: Ledger[T], claim: Claim, whose: Whose, demand: Demand, seen: Any, step: Step) -> bool:
+        """Note a call in the tracks of one contract; whether its demand is met for good under both readings."""
+        tracks, narrowly = state.tracks, (claim[0], False)
+        track = tracks.get(claim)
+        if track is None:
+            track = tracks[claim] = self.track()
+        if whose == "other" and narrowly not in tracks:
+            tracks[narrowly] = track.copy()
+        met = True
+        if narrowly in tracks:
+            met = whose == "own" and self.take(tracks[narrowly], demand, seen, step)
+        return self.take(track, demand, seen, step) and met
+
+    def _find_claims(self, name: str, agent: str | None) -> tuple[tuple[Claim, Whose, Demand, Any], ...]:
+        """What a call of this tool by this agent counts for: under the wide reading, as whose call, and how."""
         marks = {i: mark for i, demand in self._demands.items() if (mark := self.mark(demand, name)) is not None}
         claims = [(i, whose) for i, whose in self.tools.contracts.claims(agent) if i in marks]
-        return tuple(((i, True), (i, False), whose, self._demands[i], marks[i]) for i, whose in claims)
+        return tuple(((i, True), whose, self._demands[i], marks[i]) for i, whose in claims)
 
     def conclude(self, state: Ledger[T], run: Run) -> Iterable[Draft]:
-        if (self.at_end_alone and not ended(run)) or self.quiet(state.tracks.values()):
+        if (self.at_end_alone and not ended(run)) or self.quiet(state):
             return ()
         found: list[Draft] = []
         for claim in self.tools.contracts.of_run(run):
             demand = self._demands.get(claim[0])
-            if demand is not None:
+            if demand is not None and claim[0] not in state.met:
                 track = state.tracks.get(claim) or state.tracks.get((claim[0], True)) or self.track()
                 found += self.tell(track, demand, self.tools.contracts.entries[claim[0]].subject, run)
         return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.demands import TaskContract
 from trailhound.evaluators.base import Draft, Part
-from trailhound.evaluators.contracts import ContractRule, Hits
+from trailhound.evaluators.contracts import ContractRule, Hits, Ledger
 from trailhound.evaluators.tools import is_named
 from trailhound.model import Run, Step
 
@@ -41,14 +41,15 @@ class ForbiddenTool(ContractRule[Ran, Forbidden]):
     def track(self) -> Ran:
         return Ran()
 
-    def take(self, track: Ran, demand: Forbidden, mark: str, step: Step) -> None:
-        hits = track.by_name.get(mark)
+    def take(self, track: Ran, demand: Forbidden, seen: str, step: Step) -> bool:
+        hits = track.by_name.get(seen)
         if hits is None:
-            hits = track.by_name[mark] = Hits()
-        hits.add(step, step.tool.name if step.tool is not None else mark)
+            hits = track.by_name[seen] = Hits()
+        hits.add(step, step.tool.name if step.tool is not None else seen)
+        return False
 
-    def quiet(self, tracks: Collection[Ran]) -> bool:
-        return not tracks
+    def quiet(self, state: Ledger[Ran]) -> bool:
+        return not state.tracks
 
     def tell(self, track: Ran, demand: Forbidden, contract: str, run: Run) -> Iterable[Draft]:
         for name, hits in track.by_name.items():

@@ -34,7 +34,7 @@ class MissingTool(ContractRule[Called, Demanded]):
     concludes_early = False
 
     def demand(self, entry: TaskContract, where: str) -> Demanded | None:
-        return tuple(entry.must) or None
+        return tuple(dict.fromkeys(entry.must)) or None
 
     def mark(self, demand: Demanded, name: str) -> frozenset[str]:
         return frozenset(each for each in demand if is_named(name, (each,)))
@@ -42,15 +42,15 @@ class MissingTool(ContractRule[Called, Demanded]):
     def track(self) -> Called:
         return Called()
 
-    def take(self, track: Called, demand: Demanded, mark: frozenset[str], step: Step) -> None:
-        if not track.names >= mark:
-            track.names |= mark
+    def take(self, track: Called, demand: Demanded, seen: frozenset[str], step: Step) -> bool:
+        track.names |= seen
         track.last = step
+        return len(track.names) == len(demand)
 
     def tell(self, track: Called, demand: Demanded, contract: str, run: Run) -> Iterable[Draft]:
         if not ended(run):
             return
-        for name in dict.fromkeys(demand):
+        for name in demand:
             if name in track.names:
                 continue
             yield Draft(

@@ -29,6 +29,8 @@ class Expected:
         self.optional = tuple(step.optional for step in steps)
         self.steps = len(self.names)
         self.start = self._skipping(1)
+        self.closes = order.mode == "IN_ORDER" and not any(self.optional) and order.max_calls is None
+        """Whether it is met for good once its steps came: an optional one may come too late, a call may be too many."""
 
     def mask(self, name: str) -> int:
         """The steps that a call of this tool can be."""
