@@ -16,13 +16,15 @@ TINY = (1.0, 1.0, 1e-6, 1e-3, 1.0)
 """Added-up values below these count as these: a logarithm needs a number above zero."""
 LEAST = (2.0, 500.0, 0.001, 1.0, 2.0)
 """A run must be over the median by so much: 3 turns instead of 2 is 50 % more, and nothing."""
-_TURNS, _TOKENS, _, _SECONDS, _ERRORS = LEAST
-_CENT = Decimal(str(LEAST[2]))
 MIN_SPREAD = 0.05
 """Robust deviation (log) that is assumed at least; where the middle half of the runs is equal, the MAD is zero."""
 
 Values = tuple[float | None, ...]
 """One run's value of each metric; None is unknown."""
+Ceilings = tuple[float, float, Decimal, float, float]
+"""By metric what a run must reach to be out of the ordinary; `duration` in nanoseconds. Infinite where that is not known."""
+_LARGEST = 700.0
+"""A logarithm beyond which numbers end."""
 
 
 def measured(run: Run) -> Values:
@@ -86,13 +88,15 @@ class Typical(NamedTuple):
 class Baseline:
     """What is normal for a run of this agent and task. The spread is computed only when something asks for it."""
 
-    __slots__ = ("_pinned", "_windows", "frozen")
+    __slots__ = ("_ceilings", "_pinned", "_windows", "frozen")
 
     def __init__(self, windows: Sequence[Ordered], pinned: Sequence[Typical | None] | None = None, *, frozen: bool = False) -> None:  # fmt: skip
         self._windows = windows
         self._pinned = pinned
         self.frozen = frozen
         """Too many of the last runs were out of the ordinary to learn from further ones."""
+        self._ceilings: dict[tuple[int, float], Ceilings] = {}
+        """What was asked for; at most as many as there are settings of the rule."""
 
     @property
     def pinned(self) -> bool:
@@ -112,6 +116,13 @@ class Baseline:
             return [None if t is None or t.runs < min_runs else t.center for t in self._pinned]
         ordered = [window.sorted for window in self._windows]
         return [each[(len(each) - 1) // 2] if len(each) >= max(1, min_runs) else None for each in ordered]
+
+    def ceilings(self, min_runs: int, least: float) -> Ceilings:
+        """What is usual of runs ends there, for a rise of the logarithm by at least `least` (`least_rise`)."""
+        found = self._ceilings.get((min_runs, least))
+        if found is None:
+            found = self._ceilings[min_runs, least] = _ceilings(self.centers(min_runs), least)
+        return found
 
     def median(self, metric: int) -> float | None:
         center = self.center(metric)
@@ -167,27 +178,25 @@ def least_rise(over: float) -> float:
     return math.log1p(over) - 1e-9
 
 
-def usual(run: Run, centers: Sequence[float | None], least: float) -> bool:
+def _ceilings(centers: Sequence[float | None], least: float) -> Ceilings:
+    turns, tokens, money, duration, errors = (
+        math.inf if center is None else max(floor, math.exp(min(center + least, _LARGEST)))
+        for center, floor in zip(centers, LEAST, strict=True)
+    )
+    return turns, tokens, Decimal(str(money)), duration * 1e9, errors
+
+
+def usual(run: Run, ceilings: Ceilings) -> bool:
     """Whether no metric of a run is near to being too much; spares what `measured` and `excesses` cost."""
-    totals, log = run.totals, math.log
-    turns, tokens, money, duration, errors = centers
-    count = totals.turns
-    if turns is not None and count >= _TURNS and log(count) >= turns + least:
+    totals = run.totals
+    turns, tokens, money, duration_ns, errors = ceilings
+    if totals.turns >= turns or totals.tool_errors >= errors:
         return False
-    count = 0 if totals.unmetered_calls else (totals.input_tokens or 0) + (totals.output_tokens or 0)
-    if tokens is not None and count >= _TOKENS and log(count) >= tokens + least:
+    if not totals.unmetered_calls and (totals.input_tokens or 0) + (totals.output_tokens or 0) >= tokens:
         return False
-    count = totals.tool_errors
-    if errors is not None and count >= _ERRORS and log(count) >= errors + least:
+    if run.ended_ns and run.ended_ns - run.started_ns - run.waited_ns >= duration_ns:
         return False
-    end_ns = run.ended_ns
-    took = (end_ns - run.started_ns - run.waited_ns) / 1e9 if end_ns and duration is not None else 0.0
-    if duration is not None and took >= _SECONDS and log(took) >= duration + least:
-        return False
-    if money is None or totals.unpriced_calls:
-        return True
-    cost = totals.cost_usd
-    return cost is None or cost < _CENT or log(cost) < money + least
+    return totals.cost_usd is None or totals.unpriced_calls > 0 or totals.cost_usd < money
 
 
 def excesses(values: Values, baseline: Baseline, over: float, spread: float, min_runs: int) -> list[Excess]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trailhound.evaluators.base import Draft, Evaluator, RuleSettings, State
-from trailhound.evaluators.profile import LOOKED_AT, Portrait, Portraits, Profile
+from trailhound.evaluators.profile import LOOKED_AT, Portrait, Portraits, Profile, by_agent, portray
 from trailhound.model import Run, Step
 
 _IN_WORDS = {"system_prompt": "system prompt", "tools": "tool definitions", "model": "model"}
@@ -14,7 +14,7 @@ _IN_WORDS = {"system_prompt": "system prompt", "tools": "tool definitions", "mod
 
 @dataclass(slots=True)
 class Seen(State):
-    portraits: Portraits = field(default_factory=Portraits)
+    portraits: Portraits = field(default_factory=dict)
 
 
 class Drift(Evaluator[RuleSettings, Seen]):
@@ -35,28 +35,27 @@ class Drift(Evaluator[RuleSettings, Seen]):
     StateType = Seen
 
     def step(self, state: Seen, step: Step, run_id: str) -> None:
-        state.portraits.add(step)
+        portray(state.portraits, step)
 
     def steps(self, state: Seen, steps: Iterable[Step], run_id: str) -> None:
-        known, add = state.portraits.of, state.portraits.add
+        portraits = state.portraits
         for step in steps:
-            portrait = known.get(step.scope_id)
+            portrait = portraits.get(step.scope_id)
             if portrait is None:
-                add(step)
+                portray(portraits, step)
             elif portrait.calls < LOOKED_AT or step.model is not portrait.model:
                 portrait.add(step)
 
     def conclude(self, state: Seen, run: Run) -> Iterable[Draft]:
         if run.previous is None:
             return ()
-        known = state.portraits.of
-        if len(known) == 1:  # nearly always one agent, which is as it was
-            (portrait,) = known.values()
+        if len(state.portraits) == 1:  # nearly always one agent, which is as it was
+            (portrait,) = state.portraits.values()
             before = run.previous(portrait.first.agent or run.agent or "")
             if before is None or before == (portrait.known or portrait.profile):
                 return ()
         found: list[Draft] = []
-        for agent, (profile, portrait) in state.portraits.by_agent(run.agent).items():
+        for agent, (profile, portrait) in by_agent(state.portraits, run.agent).items():
             before = run.previous(agent)
             changed = profile.new_against(before) if before is not None and before != profile else ()
             if changed:

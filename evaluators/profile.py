@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ class Profile(NamedTuple):
 
 
 NOTHING = Profile()
+_NONE = frozenset[str]()
 
 
 @dataclass(slots=True)
@@ -71,9 +73,9 @@ class Portrait(Part):
     def profile(self) -> Profile:
         if self.known is None:
             self.known = Profile(
-                frozenset(filter(None, map(prompt_hash, self.prompts))),
-                frozenset(filter(None, map(tools_hash, self.tools))),
-                frozenset(name[:200] for name in self.models),
+                frozenset(filter(None, map(prompt_hash, self.prompts))) if self.prompts else _NONE,
+                frozenset(filter(None, map(tools_hash, self.tools))) if self.tools else _NONE,
+                _shortened(self.models),
             )
         return self.known
 
@@ -82,39 +84,39 @@ class Portrait(Part):
         return (ref(self.first),)
 
 
-@dataclass(slots=True)
-class Portraits(Part):
-    """The agents of one run, by the scope of their calls: an agent's name may become known later."""
+@functools.lru_cache(4096)
+def _shortened(models: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name[:200] for name in models)
 
-    of: dict[str, Portrait] = field(default_factory=dict)
 
-    def add(self, step: Step) -> None:
-        portrait = self.of.get(step.scope_id)
-        if portrait is None:
-            if len(self.of) >= MAX_AGENTS:
-                return
-            portrait = self.of[step.scope_id] = Portrait(step)
-        portrait.add(step)
+Portraits = dict[str, Portrait]
+"""The agents of one run, by the scope of their calls: an agent's name may become known later."""
 
-    def by_agent(self, unnamed: str | None) -> dict[str, tuple[Profile, Portrait]]:
-        """Each agent's profile and the first of its portraits; `unnamed` is whose calls without a name are."""
-        if len(self.of) == 1:  # nearly always
-            (portrait,) = self.of.values()
-            return {portrait.first.agent or unnamed or "": (portrait.profile, portrait)}
-        found: dict[str, tuple[Profile, Portrait]] = {}
-        for portrait in self.of.values():
-            name = portrait.first.agent or unnamed or ""
-            known = found.get(name)
-            found[name] = (
-                (portrait.profile, portrait) if known is None else (known[0].joined(portrait.profile), known[1])
-            )
-        return found
+
+def portray(portraits: Portraits, step: Step) -> None:
+    """Take a model call."""
+    portrait = portraits.get(step.scope_id)
+    if portrait is None:
+        if len(portraits) >= MAX_AGENTS:
+            return
+        portrait = portraits[step.scope_id] = Portrait(step)
+    portrait.add(step)
+
+
+def by_agent(portraits: Portraits, unnamed: str | None) -> dict[str, tuple[Profile, Portrait]]:
+    """Each agent's profile and the first of its portraits; `unnamed` is whose calls without a name are."""
+    found: dict[str, tuple[Profile, Portrait]] = {}
+    for portrait in portraits.values():
+        name = portrait.first.agent or unnamed or ""
+        known = found.get(name)
+        found[name] = (portrait.profile, portrait) if known is None else (known[0].joined(portrait.profile), known[1])
+    return found
 
 
 def profiles_of(steps: Iterable[Step], unnamed: str | None) -> dict[str, Profile]:
     """The profile of each agent in a run's steps, which are in order."""
-    portraits = Portraits()
+    portraits: Portraits = {}
     for step in steps:
         if step.kind == "llm":
-            portraits.add(step)
-    return {name: profile for name, (profile, _) in portraits.by_agent(unnamed).items()}
+            portray(portraits, step)
+    return {name: profile for name, (profile, _) in by_agent(portraits, unnamed).items()}

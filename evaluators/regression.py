@@ -55,7 +55,7 @@ class Regression(Evaluator[RegressionSettings, State]):
         if not isinstance(baseline, Baseline):
             return ()
         settings = self.settings
-        if usual(run, baseline.centers(settings.min_runs), self._least):
+        if usual(run, baseline.ceilings(settings.min_runs, self._least)):
             return ()  # nearly always
         found = excesses(measured(run), baseline, settings.over, settings.spread, settings.min_runs)
         return (_draft(found, baseline, last_of(run, "llm")),) if found else ()

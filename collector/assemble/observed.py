@@ -63,6 +63,8 @@ class Observed:
         self._windows = Windows(settings.window)
         self._at = 0
         """Runs before this index are learnt from."""
+        self._normal: Baseline | None = None
+        """What is normal there, once it was asked for."""
 
     @property
     def runs(self) -> list[Observation]:
@@ -76,13 +78,15 @@ class Observed:
         return self._runs
 
     def baseline(self, place: Place) -> Baseline:
-        """What is normal for a run at `place`, by the runs that ended before it. To be used at once."""
+        """What is normal for a run at `place`, by the runs that ended before it. To be used before the place moves."""
         if (pinned := self.pinned_at(place)) is not None:
             return pinned
         at_end = not self._places or place > self._places[-1]
         index = len(self._runs) if at_end else bisect_left(self._places, place)
         self._move(index)
-        return Baseline(self._windows.metrics, frozen=self._frozen(index))
+        if self._normal is None:
+            self._normal = Baseline(self._windows.metrics, frozen=self._frozen(index))
+        return self._normal
 
     def put(self, observation: Observation) -> int:
         """Take a run, in place of what was known of it; returns its index. What comes after it is looked at anew."""
@@ -159,6 +163,8 @@ class Observed:
 
     def _move(self, index: int) -> None:
         """Stand before the run at `index`, with all runs before it learnt from."""
+        if self._at != index:
+            self._normal = None
         while self._at > index:
             self._at -= 1
             if self._runs[self._at].kept:
@@ -203,4 +209,5 @@ class Observed:
         self._places = [run.place for run in self._runs]
         self._known = {place[1]: place for place in self._places}
         self.versions = Counter(run.version for run in self._runs)
+        self._normal = None
         self._windows = Windows(self._settings.window, (run.values for run in self._runs[: self._at] if run.kept))

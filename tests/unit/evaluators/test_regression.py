@@ -242,7 +242,7 @@ def test_the_typical_of_a_pin_is_used_as_it_is() -> None:
 @given(
     turns=st.integers(0, 40),
     tokens=st.integers(0, 4000),
-    cost=st.sampled_from([None, "0", "0.0005", "0.015", "0.016", "1"]),
+    cost=st.sampled_from([None, "0", "0.0005", "0.001", "0.015", "0.016", "1"]),
     errors=st.integers(0, 6),
     seconds=st.floats(0, 40),
     center=st.sampled_from([0.0, 1.0, 2.0, None]),
@@ -262,4 +262,4 @@ def test_what_is_usual_exceeds_nothing(turns: int, tokens: int, cost: str | None
     )
     run = run_header(totals=totals, ended_ns=START_NS + int(seconds * 1e9))
     found = excesses(measured(run), baseline, 0.5, 3.0, 20)
-    assert not (found and usual(run, baseline.centers(20), least_rise(0.5)))
+    assert not (found and usual(run, baseline.ceilings(20, least_rise(0.5))))
