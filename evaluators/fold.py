@@ -58,7 +58,7 @@ class Fold:
         """The state of a rule, which begins when it is first needed."""
         state = self.states.get(rule)
         if state is None:
-            state = self.states[rule] = self._rules.evaluators[rule].begin(self._scope)
+            state = self.states[rule] = self._rules.begins[rule]()
         return state
 
     def advance(self, order: StepOrder) -> None:
@@ -110,7 +110,7 @@ class Fold:
         """What the rules say of the run as it stands, each with the rule's place."""
         concluded: list[tuple[int, Draft]] = []
         states = self.states
-        for rule, evaluator, needs in self._rules.concluding if ended(run) else self._rules.concluding_early:
+        for rule, conclude, needs in self._rules.concluding if ended(run) else self._rules.concluding_early:
             state = states.get(rule)
             if state is None:
                 if needs != "nothing":
@@ -119,7 +119,7 @@ class Fold:
             elif type(state) is Off or (needs == "findings" and not state.findings):
                 continue
             try:
-                drafts = evaluator.conclude(state, run)
+                drafts = conclude(state, run)
                 if drafts != ():  # what nearly all rules say of nearly all runs
                     concluded += [(rule, draft) for draft in drafts]
             except Exception as error:  # noqa: BLE001 - as in `advance`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from trailhound.canonical import stable_id
 from trailhound.evaluators.base import Draft, Ref
@@ -19,6 +20,7 @@ KEEP = 32_000
 Beyond twice as many the oldest are cut: what they said stands, and a step that arrives below them is only counted."""
 
 
+_CHANGED = attrgetter("changed")
 ONE_SERVICE = ("trajectory", "session", "agent")
 """Scopes whose runs are of one service and agent; findings over the others name none."""
 
@@ -130,11 +132,13 @@ class ScopeJudge:
             self._findings = [self._suppress.apply(finding, self._received_ns) for finding in self._findings]
 
     def _stale(self, rewound: bool) -> bool:
-        stale = rewound
-        for state in self._fold.states.values():
-            if state.changed:
-                stale, state.changed = True, False
-        return stale
+        """Whether what the rules stated by the steps is not what it was when asked last."""
+        states = self._fold.states.values()
+        if not any(map(_CHANGED, states)):
+            return rewound  # nearly always
+        for state in states:
+            state.changed = False
+        return True
 
     def _agents_stand(self, run: Run) -> bool:
         return not self._drafts or all(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trailhound.checked import near, validated
@@ -29,8 +31,10 @@ log = logging.getLogger(__name__)
 class ScopeRules:
     """The rules of one scope, and the places of those that take part in something."""
 
-    def __init__(self, evaluators: list[Evaluator[Any, Any]]) -> None:
+    def __init__(self, scope: Scope, evaluators: list[Evaluator[Any, Any]]) -> None:
         self.evaluators = tuple(evaluators)
+        self.begins = tuple(_beginning(e, scope) for e in evaluators)
+        """What makes a fresh state of each."""
         self.dealing = Dealing(self.evaluators)
         self.blanks = {
             i: State()
@@ -39,11 +43,16 @@ class ScopeRules:
         }
         """The states, for all scopes, of the rules that are fed no steps: only steps change a state."""
         self.concluding = tuple(
-            (i, e, e.needs) for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude
+            (i, e.conclude, e.needs) for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude
         )
         self.compare_runs = all(e.compares_runs for e in evaluators)
         """Whether in a scope wider than a run none of them speaks before a second run is there."""
-        self.concluding_early = tuple(each for each in self.concluding if each[1].concludes_early)
+        self.concluding_early = tuple(each for each in self.concluding if evaluators[each[0]].concludes_early)
+
+
+def _beginning(evaluator: Evaluator[Any, Any], scope: Scope) -> Callable[[], State]:
+    plain = type(evaluator).begin is Evaluator.begin
+    return evaluator.StateType if plain else partial(evaluator.begin, scope)
 
 
 class RuleSet:
@@ -69,7 +78,7 @@ class RuleSet:
             if (settings := _settings(cls, config.rules.get(rule, {}))).enabled
         ]
         self._scopes: dict[Scope, ScopeRules] = {
-            scope: ScopeRules([e for e in self.evaluators if scope in e.scopes]) for scope in _SCOPES
+            scope: ScopeRules(scope, [e for e in self.evaluators if scope in e.scopes]) for scope in _SCOPES
         }
 
     def _guarded(self, cls: EvaluatorType, settings: RuleSettings) -> Guarded:

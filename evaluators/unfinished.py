@@ -30,23 +30,29 @@ class Unfinished(Evaluator[RuleSettings, State]):
     reads = ()
 
     def conclude(self, state: State, run: Run) -> Iterable[Draft]:
+        if run.status not in ("unfinished", "failed"):
+            return ()
         call = run.calls[-1] if run.calls else None
         cut_off = run.status == "failed" and call is not None and call.kind == "llm" and not reached(call)
         if (run.status != "unfinished" and not cut_off) or run.status_reason in OUR_DOING:
-            return
-        seen = rfc3339(run.ended_ns) if run.ended_ns else "never"
-        answered = call is not None and _is_answer(call)
-        last = f"{call.kind} {call.name}"[:120] if call is not None else "not seen"
-        after = " after an answer" if answered else ""
-        yield Draft(
-            anchor="run",
-            severity="warning",
-            summary=f"the run stopped without an end{after}; the last call was {last}",
-            expected="the run's root ends",
-            actual=f"{'no model could be reached' if cut_off else 'no end of the root'}; the last sign of life was {seen}",
-            evidence=(ref(call),) if call is not None else (),
-            details={"reason": run.status_reason, "ending": "answered" if answered else "abandoned"},
-        )
+            return ()
+        return (_draft(run, call, cut_off=cut_off),)
+
+
+def _draft(run: Run, call: Step | None, *, cut_off: bool) -> Draft:
+    seen = rfc3339(run.ended_ns) if run.ended_ns else "never"
+    answered = call is not None and _is_answer(call)
+    last = f"{call.kind} {call.name}"[:120] if call is not None else "not seen"
+    after = " after an answer" if answered else ""
+    return Draft(
+        anchor="run",
+        severity="warning",
+        summary=f"the run stopped without an end{after}; the last call was {last}",
+        expected="the run's root ends",
+        actual=f"{'no model could be reached' if cut_off else 'no end of the root'}; the last sign of life was {seen}",
+        evidence=(ref(call),) if call is not None else (),
+        details={"reason": run.status_reason, "ending": "answered" if answered else "abandoned"},
+    )
 
 
 def _is_answer(step: Step) -> bool:
