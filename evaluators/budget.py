@@ -9,8 +9,8 @@ from typing import Any
 
 from trailhound.clock import rfc3339
 from trailhound.evaluators.base import Draft, Evaluator, State
-from trailhound.evaluators.limits import FORESEEN_AT, Amount, Budgeted, BudgetSettings, Limit
-from trailhound.evaluators.spending import BOUNDLESS, Metric, Spending, merged, part_of
+from trailhound.evaluators.limits import FORESEEN_AT, Budgeted, BudgetSettings, Limit
+from trailhound.evaluators.spending import BOUNDLESS, Amount, Gains, Metric, Spending, gain_of, merged, part_of, reaches
 from trailhound.evaluators.tools import Tools
 from trailhound.evaluators.windows import PARTS
 from trailhound.model import Run, Scope, Step
@@ -72,6 +72,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
         )
         self._budgets: dict[Scope, Budgeted] = {budget.scope: budget for budget in budgets}
         self.scopes = tuple(budget.scope for budget in budgets if budget.all)
+        self._gain_of = Gains().of if len(self.scopes) > 1 else gain_of
 
     def looks_back_ns(self, scope: Scope) -> int:
         """Two windows: the step that began this one took the findings of the last one back."""
@@ -82,22 +83,23 @@ class Budget(Evaluator[BudgetSettings, Used]):
         return Used(scope=scope, end_ns=0 if self._budgets[scope].windows else _ENDLESS)
 
     def steps(self, state: Used, steps: Iterable[Step], run_id: str) -> None:
-        pile = list(steps)
+        pile, budget = list(steps), self._budgets[state.scope]
         if not state.begin_ns <= pile[0].start_ns < state.end_ns:
-            self.step(state, pile.pop(0), run_id)  # another window begins
-        if pile and not self._passes(state, pile, run_id):
+            self._turn_page(state, budget, pile[0])
+        if not self._passes(state, budget, pile, run_id):
             for step in pile:
                 self.step(state, step, run_id)
 
-    def _passes(self, state: Used, pile: list[Step], run_id: str) -> bool:
+    def _passes(self, state: Used, budget: Budgeted, pile: list[Step], run_id: str) -> bool:
         """Whether these steps were taken together, as they leave all that is limited far from its limit."""
-        budget, spending = self._budgets[state.scope], state.spending
+        spending = state.spending
         if state.over or pile[-1].start_ns >= state.end_ns:
             return False
-        if budget.in_doubt(spending) or not spending.add_below(pile, budget.near, run_id if budget.timed else None):
+        gain = None if budget.in_doubt(spending) else self._gain_of(pile)
+        if gain is None or not spending.add_below(pile, gain, budget.near, run_id if budget.timed else None):
             return False
         if state.parts:
-            state.parts[state.begin_ns].add_below(pile, BOUNDLESS, None)
+            state.parts[state.begin_ns].add_below(pile, gain, BOUNDLESS, None)
         return True
 
     def step(self, state: Used, step: Step, run_id: str) -> None:
@@ -111,10 +113,10 @@ class Budget(Evaluator[BudgetSettings, Used]):
         if state.parts:
             state.parts[state.begin_ns].add(step)
         near = budget.near_by_tool if step.kind == "tool" else budget.near_by_model
-        if not near(spending) and not state.over and not budget.in_doubt(spending):
+        if not reaches(spending.sums, near) and not state.over and not budget.in_doubt(spending):
             return  # nearly always
         for limit in budget.by_tool if step.kind == "tool" else budget.by_model:
-            self._look(state, budget, limit, getattr(spending, limit[0]), step)
+            self._look(state, budget, limit, spending.used(limit[0]), step)
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
         concluded = self._budgets[state.scope].concluded

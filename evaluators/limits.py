@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from operator import attrgetter, ge
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trailhound.config import Duration
 from trailhound.evaluators.base import RuleSettings
-from trailhound.evaluators.spending import BOUNDLESS, METRICS, Metric, Spending, Sums
+from trailhound.evaluators.spending import BOUNDLESS, METRICS, Amount, Metric, Spending, Sums
 from trailhound.evaluators.windows import WindowLength, Windows
 from trailhound.model import Scope
 
@@ -21,7 +19,6 @@ FORESEEN_AT = 0.5
 """Share of a window's budget that must be used before its end is projected: a rate needs something to go by."""
 _PROJECTED = Decimal("0.49")
 """A share a little below it, so that rounding passes nothing over."""
-Amount = int | Decimal
 Limit = tuple[Metric, Amount, Amount]
 """Metric, what may be used of it, and from where on it is a warning."""
 
@@ -103,10 +100,10 @@ class Budgeted:
         near = {metric: _projected(limit) if projects else warn for metric, limit, warn in self.all}
         if self.concluded:
             del near["duration"]
-        self.near: Sums = tuple(near.get(metric, most) for metric, most in zip(METRICS, BOUNDLESS, strict=True))
-        """What no sum of METRICS may reach while nothing is to be said."""
+        self.near = _near(self.all, near)
+        """What no sum may reach while nothing is to be said."""
         self.near_by_tool, self.near_by_model = _near(self.by_tool, near), _near(self.by_model, near)
-        """Whether any of them is near."""
+        """... of those that a tool call, or a model call, adds to."""
         self._money = "cost_usd" in near
         self._tokens = any(metric.endswith("tokens") for metric in near)
 
@@ -133,9 +130,7 @@ def _projected(limit: Amount) -> Amount:
     return share if isinstance(limit, Decimal) else int(share)
 
 
-def _near(limits: tuple[Limit, ...], near: dict[Metric, Amount]) -> Callable[[Spending], bool]:
-    """What compares all sums with their thresholds, at the price of one loop in C."""
-    if len(limits) < 2:
-        return lambda spending: any(getattr(spending, metric) >= near[metric] for metric, _, _ in limits)
-    sums, thresholds = attrgetter(*(limit[0] for limit in limits)), tuple(near[limit[0]] for limit in limits)
-    return lambda spending: any(map(ge, sums(spending), thresholds))
+def _near(limits: tuple[Limit, ...], near: dict[Metric, Amount]) -> Sums:
+    """The thresholds of these limits by their place in sums."""
+    given = {metric: near[metric] for metric, _, _ in limits if metric in near}
+    return tuple(given.get(metric, most) for metric, most in zip(METRICS, BOUNDLESS, strict=True))

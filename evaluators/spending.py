@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from operator import attrgetter, ge
-from typing import Literal, cast
+from operator import add, attrgetter, ge, is_
+from typing import Literal, NamedTuple
 
 from trailhound.evaluators.base import EXECUTED, MAX_EVIDENCE, Part, Ref
-from trailhound.model import Step, Usage
+from trailhound.model import Status, Step, Usage
 
 Metric = Literal[
     "turns", "tool_calls", "tokens", "fresh_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration"
@@ -17,31 +17,40 @@ Metric = Literal[
 METRICS: tuple[Metric, ...] = (
     "turns", "tool_calls", "tokens", "fresh_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration"
 )  # fmt: skip
-SUMS = METRICS[:-1]
-_UNKNOWN = Usage()
-_NOTHING = Decimal(0)
-_END = attrgetter("end_ns")
-Sums = tuple[int | Decimal, ...]
-"""One for each of METRICS."""
+TURNS, TOOL_CALLS, TOKENS, FRESH_TOKENS, CACHED_TOKENS, REASONING_TOKENS, COST_USD, DURATION = range(len(METRICS))
+"""The place of each in sums."""
+Amount = int | Decimal
+Sums = Sequence[Amount]
+"""One for each of METRICS, duration in nanoseconds."""
 BOUNDLESS: Sums = tuple(Decimal(2**63) if metric == "cost_usd" else 2**63 for metric in METRICS)
-_REACHES: Callable[[int | Decimal, int | Decimal], bool] = ge
+_NOTHING: list[Amount] = [Decimal(0) if metric == "cost_usd" else 0 for metric in METRICS]
+_UNKNOWN = Usage()
+_END = attrgetter("end_ns")
 MODEL_KINDS = ("llm", "embedding")
+REMEMBERED = 4096
+"""Steps of which is remembered what they add: the runs of a request come to each of their scopes in turn."""
 MAX_RUNS = 256
 """Runs of a session or agent whose duration is followed at once; of earlier ones the sum is kept."""
 
 
+def reaches(sums: Sums, near: Sums) -> bool:
+    """Whether any of the sums is as large as what stands in its place; at the price of one loop in C."""
+    return any(map(ge, sums, near))
+
+
+class Gain(NamedTuple):
+    """What steps add to the sums, and their calls."""
+
+    sums: Sums
+    models: list[Ref]
+    tools: list[Ref]
+
+
 @dataclass(slots=True)
 class Spending(Part):
-    """Sums over the calls taken so far; duration in nanoseconds, from each run's first start to its last end."""
+    """Sums over the calls taken so far; duration from each run's first start to its last end."""
 
-    turns: int = 0
-    tool_calls: int = 0
-    tokens: int = 0
-    fresh_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost_usd: Decimal = Decimal(0)
-    duration: int = 0
+    sums: list[Amount] = field(default_factory=_NOTHING.copy)
     rollups: int = 0
     """Containers that stood in for calls which carry no usage themselves."""
     first_ns: int = 0
@@ -55,64 +64,54 @@ class Spending(Part):
     tools: list[Ref] = field(default_factory=list)
     runs: dict[str, tuple[int, int]] = field(default_factory=dict)
 
+    def used(self, metric: Metric) -> Amount:
+        return self.sums[METRICS.index(metric)]
+
     def add(self, step: Step) -> None:
         """Take one counted step. As the run's totals do, a turn is an answered model call."""
         if not self.first_ns:
             self.first_ns = step.start_ns
         if step.kind == "tool":
             if step.status in EXECUTED:
-                self.tool_calls += 1
-                if len(self.tools) < (self.room or MAX_EVIDENCE):
-                    self.tools.append((step.trace_id, step.span_id))
+                self.sums[TOOL_CALLS] += 1
+                self._note(self.tools, step)
         elif step.usage is not None or step.kind in MODEL_KINDS:
             self._add_model(step, step.usage or _UNKNOWN)
 
     def _add_model(self, step: Step, usage: Usage) -> None:
-        if len(self.models) < (self.room or MAX_EVIDENCE):
-            self.models.append((step.trace_id, step.span_id))
-        given, written, cached = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0
+        self._note(self.models, step)
+        given, written, cached, sums = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens or 0, self.sums
         both = (given or 0) + (written or 0)
-        self.tokens += both
-        self.fresh_tokens += both - cached
-        self.cached_tokens += cached
-        self.reasoning_tokens += usage.reasoning_tokens or 0
+        sums[TOKENS] += both
+        sums[FRESH_TOKENS] += both - cached
+        sums[CACHED_TOKENS] += cached
+        sums[REASONING_TOKENS] += usage.reasoning_tokens or 0
         if step.cost_usd is not None:
-            self.cost_usd += step.cost_usd
+            sums[COST_USD] += step.cost_usd
         if step.container and usage is not _UNKNOWN:
             self.rollups += 1
         if step.status == "ok" and step.kind in MODEL_KINDS:
-            self.turns += step.kind == "llm"
+            sums[TURNS] += step.kind == "llm"
             if step.cost_usd is None:
                 self._note(self.unpriced, step)
             if given is None or written is None:
                 self._note(self.without_usage, step)
 
-    def add_below(self, steps: Sequence[Step], near: Sums, timed_run: str | None) -> bool:
-        """As `add` (and with `timed_run` as `add_time`) for steps in order; none is taken unless each sum stays below
-        `near`, as it then was all the time, and nothing is unknown."""
-        gain = _gain(steps)
-        if gain is None:
+    def add_below(self, steps: Sequence[Step], gain: Gain, near: Sums, timed_run: str | None) -> bool:
+        """As `add` (and with `timed_run` as `add_time`) for steps in order, which add `gain`; none is taken unless each
+        sum stays below `near`, as it then was all the time."""
+        sums = list(map(add, self.sums, gain.sums))
+        start, end = 0, 0
+        if timed_run is not None:
+            start, last = self.runs.get(timed_run, (steps[0].start_ns,) * 2)
+            end = max(last, steps[-1].start_ns, *map(_END, steps))
+            sums[DURATION] += end - last
+        if reaches(sums, near):
             return False
-        turns, tools, models, tokens, cached, reasoning, cost = gain
-        start, last = self.runs.get(timed_run, (steps[0].start_ns,) * 2) if timed_run is not None else (0, 0)
-        end = max(last, steps[-1].start_ns, *map(_END, steps)) if timed_run is not None else 0
-        sums: tuple[int, int, int, int, int, int, Decimal, int] = (
-            self.turns + turns,
-            self.tool_calls + len(tools),
-            self.tokens + tokens,
-            self.fresh_tokens + tokens - cached,
-            self.cached_tokens + cached,
-            self.reasoning_tokens + reasoning,
-            self.cost_usd + cost,
-            self.duration + end - last,
-        )
-        if any(map(_REACHES, cast(Sums, sums), near)):
-            return False
-        self.first_ns = self.first_ns or steps[0].start_ns
-        self.turns, self.tool_calls, self.tokens, self.fresh_tokens = sums[:4]
-        self.cached_tokens, self.reasoning_tokens, self.cost_usd, self.duration = sums[4:]
-        self.tools += tools[: max(0, (self.room or MAX_EVIDENCE) - len(self.tools))]
-        self.models += models[: max(0, (self.room or MAX_EVIDENCE) - len(self.models))]
+        self.sums, self.first_ns = sums, self.first_ns or steps[0].start_ns
+        room = self.room or MAX_EVIDENCE
+        self.tools += gain.tools[: max(0, room - len(self.tools))]
+        self.models += gain.models[: max(0, room - len(self.models))]
         if timed_run is not None:
             self._note_time(timed_run, start, end)
         return True
@@ -122,7 +121,7 @@ class Spending(Part):
         end = max(step.end_ns, step.start_ns)
         start, last = self.runs.get(run_id, (step.start_ns, step.start_ns))
         if end > last:
-            self.duration += end - last
+            self.sums[DURATION] += end - last
             last = end
         self._note_time(run_id, start, last)
 
@@ -149,12 +148,8 @@ class Spending(Part):
             calls.append((step.trace_id, step.span_id))
 
 
-Gain = tuple[int, list[Ref], list[Ref], int, int, int, Decimal]
-"""What steps add: turns, tool calls, model calls, tokens, those read from a cache, those of reasoning, money."""
-
-
-def _gain(steps: Sequence[Step]) -> Gain | None:
-    """What steps add to the sums; None where a part of it is unknown, or a sum would sink."""
+def gain_of(steps: Iterable[Step]) -> Gain | None:
+    """What steps add to the sums, but for their time; None where a part of it is unknown, or a sum would sink."""
     turns = tokens = cached = reasoning = 0
     prices, tools, models = list[Decimal](), list[Ref](), list[Ref]()
     for step in steps:
@@ -183,7 +178,30 @@ def _gain(steps: Sequence[Step]) -> Gain | None:
         prices.append(price)
         if kind == "llm" and step.status == "ok":
             turns += 1
-    return turns, tools, models, tokens, cached, reasoning, sum(prices, _NOTHING)
+    return Gain((turns, len(tools), tokens, tokens - cached, cached, reasoning, sum(prices), 0), models, tools)
+
+
+class Gains:
+    """What steps that came together add, worked out once for all the scopes that they count in."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[list[Step], list[Status], Gain | None]] = {}
+        """By identity of the first step."""
+        self._steps = 0
+
+    def of(self, steps: list[Step]) -> Gain | None:
+        """As `gain_of`. A step's status is all that may change of what that reads (`model.Step`)."""
+        statuses = [step.status for step in steps]
+        known = self._known.get(id(steps[0]))
+        if known is not None and known[1] == statuses and all(map(is_, known[0], steps)):
+            return known[2]
+        if self._steps >= REMEMBERED:
+            self._known.clear()
+            self._steps = 0
+        gain = gain_of(steps)
+        self._known[id(steps[0])] = (steps, statuses, gain)
+        self._steps += len(steps)
+        return gain
 
 
 def part_of(parts: int) -> Spending:
@@ -195,8 +213,7 @@ def merged(parts: Iterable[Spending]) -> Spending:
     """The sums of all `parts` (durations are not), which follow one another in time."""
     total = Spending()
     for part in parts:
-        for metric in SUMS:
-            setattr(total, metric, getattr(total, metric) + getattr(part, metric))
+        total.sums = list(map(add, total.sums, part.sums))
         total.rollups += part.rollups
         total.first_ns = total.first_ns or part.first_ns
         for name in ("without_usage", "unpriced", "models", "tools"):
