@@ -84,6 +84,9 @@ class Budget(Evaluator[BudgetSettings, Used]):
 
     def steps(self, state: Used, steps: Iterable[Step], run_id: str) -> None:
         pile, budget = list(steps), self._budgets[state.scope]
+        if len(pile) == 1:
+            self.step(state, pile[0], run_id)
+            return
         if not state.begin_ns <= pile[0].start_ns < state.end_ns:
             self._turn_page(state, budget, pile[0])
         if not self._passes(state, budget, pile, run_id):

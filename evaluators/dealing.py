@@ -11,12 +11,15 @@ from trailhound.model import Kind, Step
 MAX_NAMES = 4096
 """Names come from models: who heeds a tool is remembered of so many."""
 
-Take = Callable[[Any, Step, str], None]
-TakeAll = Callable[[Any, Iterable[Step], str], None]
-Hand = tuple[int, Take, TakeAll]
-"""(place of the rule, what takes one step, what takes several)."""
+Take = Callable[[Any, Iterable[Step], str], None]
+Hand = tuple[int, Take]
+"""(place of the rule, what takes its steps)."""
 Piles = tuple[int, ...]
 """Numbers of the piles that a step goes to."""
+
+
+Part = tuple[int, list[Step], str]
+"""(number of the part, those of its steps that go to one pile, their run's id)."""
 
 
 class Dealing:
@@ -43,7 +46,7 @@ class Dealing:
             self.hands.append(())
             for kind in dict.fromkeys(evaluator.reads):
                 self._by_kind[kind] = (*self._by_kind.get(kind, ()), pile)
-        self.hands[pile] = (*self.hands[pile], (rule, evaluator.step, evaluator.steps))
+        self.hands[pile] = (*self.hands[pile], (rule, evaluator.steps))
         if choosy:
             self._choosy[pile] = evaluator
 
@@ -51,16 +54,21 @@ class Dealing:
         """The same without the rules at these places."""
         return Dealing(self._evaluators, off) if off else self
 
-    def piles_of(self, step: Step) -> Piles:
-        """The piles that one step goes to."""
-        tool = step.tool
-        if tool is None or step.kind != "tool" or step.hands_to is not None:
-            return self._by_kind.get(step.kind, ())
-        found = self._by_tool.get(tool.name)
-        return found if found is not None else self._meet(tool.name)
+    def deal(self, parts: Iterable[tuple[list[Step], str]]) -> list[list[Part]]:
+        """By pile the steps that go there, of each part that has some, in order; of a part, steps of one run."""
+        queues: list[list[Part]] = [[] for _ in self.hands]
+        for number, (steps, run_id) in enumerate(parts):
+            if len(steps) == 1:
+                for pile in self._piles_of(steps[0]):
+                    queues[pile].append((number, steps, run_id))
+                continue
+            for queue, some in zip(queues, self._sorted(steps), strict=True):
+                if some:
+                    queue.append((number, some, run_id))
+        return queues
 
-    def deal(self, steps: Iterable[Step]) -> list[list[Step]]:
-        """By pile: the steps that go there, in order."""
+    def _sorted(self, steps: Iterable[Step]) -> list[list[Step]]:
+        """By pile the steps that go there."""
         piles: list[list[Step]] = [[] for _ in self.hands]
         by_kind, by_tool = self._by_kind, self._by_tool
         for step in steps:
@@ -73,6 +81,13 @@ class Dealing:
             for pile in found:
                 piles[pile].append(step)
         return piles
+
+    def _piles_of(self, step: Step) -> Piles:
+        tool = step.tool
+        if tool is None or step.kind != "tool" or step.hands_to is not None:
+            return self._by_kind.get(step.kind, ())
+        found = self._by_tool.get(tool.name)
+        return found if found is not None else self._meet(tool.name)
 
     def _meet(self, tool: str) -> Piles:
         """Ask once who heeds a tool."""

@@ -7,12 +7,13 @@ from operator import attrgetter
 
 from trailhound.canonical import stable_id
 from trailhound.evaluators.base import Draft, Ref
+from trailhound.evaluators.feeding import advance, conclude
 from trailhound.evaluators.fold import FAILED, Fold
 from trailhound.evaluators.order import StepOrder
 from trailhound.evaluators.ruleset import RuleSet
 from trailhound.model import Finding, Run, Scope, Step
 
-__all__ = ["RuleSet", "ScopeJudge"]
+__all__ = ["RuleSet", "ScopeJudge", "settle_all"]
 
 KEEP = 32_000
 """Steps of one scope that can still change places (RELIABILITY 2.4 caps the spans kept of an endless run at as many).
@@ -28,7 +29,7 @@ ONE_SERVICE = ("trajectory", "session", "agent")
 class ScopeJudge:
     """Folds the steps of one scope through its rules. Not thread-safe.
 
-    `put` and `drop` only note what changed; `settle` does the work: constant per step that comes in order, and the
+    `put` and `drop` only note what changed; `settle_all` does the work: constant per step that comes in order, and the
     distance back for one that comes late. The findings are a function of the set of steps and of the run's header.
     """
 
@@ -40,6 +41,7 @@ class ScopeJudge:
         "_keep",
         "_order",
         "_received_ns",
+        "_rewound",
         "_rules",
         "_suppress",
         "_told",
@@ -57,7 +59,8 @@ class ScopeJudge:
         self._suppress = rules.suppressions if rules.suppressions else None
         self._received_ns = 0
         self._order = StepOrder()
-        self._fold = Fold(rules, scope, scope_id)
+        self._fold = Fold(rules, scope, scope_id, self._order)
+        self._rewound = False
         self._first_changed = 0
         self._drafts: list[tuple[int, Draft]] = []
         self._told: tuple[object, ...] = ()
@@ -92,15 +95,12 @@ class ScopeJudge:
 
     def settle(self, run: Run) -> list[Finding]:
         """All findings that stand now, in order of first appearance; the same list while nothing changed."""
-        fold = self._fold
-        rewound = self._first_changed < fold.done
-        if rewound:
-            fold.rewind(self._first_changed)
-        fold.advance(self._order)
-        if len(self._order) > 2 * self._keep and (cut := fold.rebase(self._keep)):
-            self._order.cut(cut)
-        self._first_changed = len(self._order)
-        self._tell(run, rewound)
+        settle_all([(self, run)])
+        return self._findings
+
+    @property
+    def findings(self) -> list[Finding]:
+        """As of when it was settled last."""
         return self._findings
 
     def close(self, run: Run) -> list[Finding]:
@@ -111,14 +111,28 @@ class ScopeJudge:
 
     # ------------------------------------------------------------ drafts to findings
 
-    def _tell(self, run: Run, rewound: bool) -> None:
+    def _go_back(self) -> Fold:
+        """Let the rules go back to where something changed."""
+        fold = self._fold
+        self._rewound = self._first_changed < fold.done
+        if self._rewound:
+            fold.rewind(self._first_changed)
+        self._first_changed = len(self._order.steps)
+        return fold
+
+    def _cut(self) -> Fold:
+        """Forget the oldest steps of an endless scope."""
+        if len(self._order.steps) > 2 * self._keep and (cut := self._fold.rebase(self._keep)):
+            self._order.cut(cut)
+            self._first_changed = len(self._order)
+        return self._fold
+
+    def _tell(self, run: Run) -> None:
         """Bring the findings up to date, with as little work as possible while nothing changed."""
-        run.calls = self._order.steps
-        concluded = self._fold.conclude(run)
-        run.calls = ()
+        concluded = self._fold.concluded
         for rule, draft in concluded:
             self._set_times(rule, draft, run)
-        stale = self._stale(rewound)
+        stale = self._stale()
         if not (stale or concluded or self._drafts):
             return  # nearly always: nothing was said before, and nothing is now
         over = self._suppress.ended(self._received_ns) if self._suppress is not None else 0
@@ -131,11 +145,11 @@ class ScopeJudge:
         if self._suppress is not None:
             self._findings = [self._suppress.apply(finding, self._received_ns) for finding in self._findings]
 
-    def _stale(self, rewound: bool) -> bool:
+    def _stale(self) -> bool:
         """Whether what the rules stated by the steps is not what it was when asked last."""
         states = self._fold.states.values()
         if not any(map(_CHANGED, states)):
-            return rewound  # nearly always
+            return self._rewound  # nearly always no
         for state in states:
             state.changed = False
         return True
@@ -199,6 +213,15 @@ class ScopeJudge:
 
     def _whose(self) -> dict[str, str]:
         return {"user_id": self.scope_id.removeprefix("user:")} if self.scope == "user" else {}
+
+
+def settle_all(judges: Sequence[tuple[ScopeJudge, Run]]) -> None:
+    """Settle each judge for the header of its run: the same as one by one, at two thirds of the cost or less."""
+    folds = [judge._go_back() for judge, _ in judges]
+    advance(folds)
+    conclude([(judge._cut(), run) for judge, run in judges])
+    for judge, run in judges:
+        judge._tell(run)
 
 
 def _agent(draft: Draft, run: Run) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from trailhound.checked import near, validated
 from trailhound.clock import Clock, SystemClock
 from trailhound.config import Config
 from trailhound.errors import Invalid
-from trailhound.evaluators.base import Evaluator, RuleSettings, State
+from trailhound.evaluators.base import Draft, Evaluator, Needs, RuleSettings, State
 from trailhound.evaluators.dealing import Dealing
 from trailhound.evaluators.foreign import Guarded, Malformed, TooSlow
 from trailhound.evaluators.named import check_names
@@ -20,12 +20,16 @@ from trailhound.evaluators.plugins import foreign_types
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
 from trailhound.evaluators.suppress import Suppressions
 from trailhound.evaluators.tools import Tools
-from trailhound.model import Scope
+from trailhound.model import Run, Scope
 
 if TYPE_CHECKING:  # `check` does without the library for metrics, which takes long to load
     from trailhound.metrics import Metrics
 
 log = logging.getLogger(__name__)
+
+
+Conclusion = tuple[int, Callable[[Any, Run], Iterable[Draft]], Needs]
+"""(place of a rule, its `conclude`, what must be there before that has anything to say)."""
 
 
 class ScopeRules:
@@ -42,7 +46,7 @@ class ScopeRules:
             if not e.reads and type(e).begin is Evaluator.begin and e.StateType is State
         }
         """The states, for all scopes, of the rules that are fed no steps: only steps change a state."""
-        self.concluding = tuple(
+        self.concluding: tuple[Conclusion, ...] = tuple(
             (i, e.conclude, e.needs) for i, e in enumerate(evaluators) if type(e).conclude is not Evaluator.conclude
         )
         self.compare_runs = all(e.compares_runs for e in evaluators)

@@ -25,7 +25,7 @@ from trailhound.canonical import digest
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.evaluators.baseline import Baseline, Typical
-from trailhound.evaluators.judge import RuleSet, ScopeJudge
+from trailhound.evaluators.judge import RuleSet, ScopeJudge, settle_all
 from trailhound.evaluators.profile import profiles_of
 from trailhound.evaluators.registry import evaluator_types
 from trailhound.model import Record, Run, Scope, Step
@@ -141,13 +141,31 @@ def recorded(bodies: int) -> list[tuple[list[Step], Run]]:
     return runs
 
 
-def judge_load(runs: list[tuple[list[Step], Run]], rules: RuleSet, *, one_by_one: bool) -> None:
-    """Each run as its request brings it, then its end; `one_by_one`: as if each span came alone."""
+Runs = list[tuple[list[Step], Run]]
+
+
+def judge_load(runs: Runs, rules: RuleSet) -> None:
+    """All runs of a request as it brings them, together as `Watch` settles them, then the end of each."""
+    for first in range(0, len(runs), RUNS):
+        judges = []
+        for steps, header in runs[first : first + RUNS]:
+            judge = ScopeJudge(rules, "trajectory", header.trajectory_id, "default")
+            header.status = "open"
+            judge.put_all(steps)
+            judges.append((judge, header))
+        settle_all(judges)
+        for judge, header in judges:
+            header.status = "completed"
+            judge.close(header)
+
+
+def judge_alone(runs: Runs, rules: RuleSet) -> None:
+    """As if each span came in a request of its own."""
     for steps, header in runs:
         judge = ScopeJudge(rules, "trajectory", header.trajectory_id, "default")
         header.status = "open"
-        for part in [[step] for step in steps] if one_by_one else [steps]:
-            judge.put_all(part)
+        for step in steps:
+            judge.put_all([step])
             judge.settle(header)
         header.status = "completed"
         judge.close(header)
@@ -163,7 +181,7 @@ WIDER: tuple[tuple[Scope, Callable[[int], int]], ...] = (
 """Which of its scope each run belongs to, by the number of the run."""
 
 
-def one_after_the_other(runs: list[tuple[list[Step], Run]]) -> list[tuple[list[Step], Run]]:
+def one_after_the_other(runs: Runs) -> list[tuple[list[Step], Run]]:
     """The same runs, one beginning a minute after the other: those of one agent are seldom all at once."""
     moved = []
     for number, (steps, header) in enumerate(runs):
@@ -174,7 +192,7 @@ def one_after_the_other(runs: list[tuple[list[Step], Run]]) -> list[tuple[list[S
     return moved
 
 
-def judge_wider(runs: list[tuple[list[Step], Run]], rules: RuleSet) -> None:
+def judge_wider(runs: Runs, rules: RuleSet) -> None:
     """The runs of each request in the scopes wider than a run, each of which is asked once a request."""
     judges: dict[Scoped, ScopeJudge] = {}
     for first in range(0, len(runs), RUNS):
@@ -187,8 +205,7 @@ def judge_wider(runs: list[tuple[list[Step], Run]], rules: RuleSet) -> None:
                 judge = judges.get(key) or judges.setdefault(key, ScopeJudge(rules, scope, key[1], "default"))
                 judge.put_all(steps, header.trajectory_id)
                 changed[key] = header
-        for key, header in changed.items():
-            judges[key].settle(header)
+        settle_all([(judges[key], header) for key, header in changed.items()])
 
 
 def only(*rules: str) -> RuleSet:
@@ -197,7 +214,7 @@ def only(*rules: str) -> RuleSet:
     return RuleSet(Config.model_validate(EVERYTHING | {"rules": given}))
 
 
-def load_costs(sets: dict[str, RuleSet], *, one_by_one: bool) -> dict[str, float]:
+def load_costs(sets: dict[str, RuleSet], judge: Callable[[Runs, RuleSet], None]) -> dict[str, float]:
     """Median CPU us a span of each set of rules beyond the first, which has none, all taking turns."""
     runs = recorded(LOAD_BODIES)
     gc.collect()
@@ -206,7 +223,7 @@ def load_costs(sets: dict[str, RuleSet], *, one_by_one: bool) -> dict[str, float
     for _ in range(LOAD_ROUNDS):
         for name, rules in sets.items():
             begin = time.process_time_ns()
-            judge_load(runs, rules, one_by_one=one_by_one)
+            judge(runs, rules)
             taken[name].append((time.process_time_ns() - begin) / 1000 / len(runs) / SPANS)
     gc.unfreeze()
     host, *_ = medians = [statistics.median(each) for each in taken.values()]
@@ -216,8 +233,8 @@ def load_costs(sets: dict[str, RuleSet], *, one_by_one: bool) -> dict[str, float
 def evaluators() -> dict[str, float]:
     """What all evaluators cost together on the load, as configured by default and with everything, and each alone."""
     sets = {"host": only(), "all evaluators, default": RuleSet(Config()), "all evaluators, everything": RuleSet(Config.model_validate(EVERYTHING))}  # fmt: skip
-    found = load_costs(sets | {rule: only(rule) for rule in evaluator_types()}, one_by_one=False)
-    alone = load_costs(sets, one_by_one=True)
+    found = load_costs(sets | {rule: only(rule) for rule in evaluator_types()}, judge_load)
+    alone = load_costs(sets, judge_alone)
     return found | {f"{name}, spans one by one": cost for name, cost in alone.items()} | wider_costs(sets)
 
 
