@@ -11,9 +11,10 @@ from trailhound.model import Kind, Step
 MAX_NAMES = 4096
 """Names come from models: who heeds a tool is remembered of so many."""
 
-Take = Callable[[Any, Iterable[Step], str], None]
-Hand = tuple[int, Take]
-"""(place of the rule, what takes its steps)."""
+Take = Callable[[Any, Step, str], None]
+TakeAll = Callable[[Any, Iterable[Step], str], None]
+Hand = tuple[int, Take, TakeAll]
+"""(place of the rule, what takes one step, what takes several)."""
 Piles = tuple[int, ...]
 """Numbers of the piles that a step goes to."""
 
@@ -46,7 +47,7 @@ class Dealing:
             self.hands.append(())
             for kind in dict.fromkeys(evaluator.reads):
                 self._by_kind[kind] = (*self._by_kind.get(kind, ()), pile)
-        self.hands[pile] = (*self.hands[pile], (rule, evaluator.steps))
+        self.hands[pile] = (*self.hands[pile], (rule, evaluator.step, evaluator.steps))
         if choosy:
             self._choosy[pile] = evaluator
 
@@ -59,7 +60,7 @@ class Dealing:
         queues: list[list[Part]] = [[] for _ in self.hands]
         for number, (steps, run_id) in enumerate(parts):
             if len(steps) == 1:
-                for pile in self._piles_of(steps[0]):
+                for pile in self.piles_of(steps[0]):
                     queues[pile].append((number, steps, run_id))
                 continue
             for queue, some in zip(queues, self._sorted(steps), strict=True):
@@ -82,7 +83,8 @@ class Dealing:
                 piles[pile].append(step)
         return piles
 
-    def _piles_of(self, step: Step) -> Piles:
+    def piles_of(self, step: Step) -> Piles:
+        """The piles that one step goes to."""
         tool = step.tool
         if tool is None or step.kind != "tool" or step.hands_to is not None:
             return self._by_kind.get(step.kind, ())
