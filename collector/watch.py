@@ -12,6 +12,7 @@ from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.earlier import place_of
 from trailhound.collector.assemble.idling import IdleTimes
+from trailhound.collector.assemble.judging import judge_runs
 from trailhound.collector.assemble.lessons import Lessons
 from trailhound.collector.assemble.life import OPEN, Outlook, outlook
 from trailhound.collector.assemble.live import LiveRun
@@ -27,7 +28,7 @@ from trailhound.collector.parked import Parked
 from trailhound.collector.told import Told
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
-from trailhound.model import Finding, Record, Run, RunStatus, Step, Trajectory
+from trailhound.model import Finding, Record, Run, RunStatus, Trajectory
 
 if TYPE_CHECKING:  # `check` does without the library for metrics, which takes long to load
     from trailhound.metrics import Metrics
@@ -57,12 +58,12 @@ class Watch:
         self.rules = RuleSet(config, metrics=metrics)
         self.runs: dict[Key, LiveRun] = {}
         self._places = Places(config.runs.join, self._new_run)
+        self.verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
         self._intake = Intake(
             config, self._places, recall, parked,
-            touch=self._touch, decide=self._decide, renew=self._renew, bring_back=self.restore,
+            touch=self._touch, decide=self.verdicts.hear, renew=self._renew, bring_back=self.restore,
         )  # fmt: skip
         self.counts = self._intake.counts
-        self.verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
         self.background = Background(self.rules, lessons)
         self._dirty: dict[Key, LiveRun] = {}
         self.told = Told()
@@ -119,9 +120,6 @@ class Watch:
         key = _key(run)
         self.runs[key] = self._dirty[key] = run
         self._leaving.touched(key, run)
-
-    def _decide(self, decided: Step) -> None:
-        self.verdicts.hear(decided)
 
     def _touch(self, changed: Iterable[LiveRun]) -> None:
         for run in changed:
@@ -190,9 +188,8 @@ class Watch:
         for run in sorted(self.runs.values(), key=lambda each: place_of(each.run)):
             view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
-                self._close(
-                    run, view.then, "end_of_input" if view.then_reason == "idle" else view.then_reason, view.due_ns
-                )
+                reason = "end_of_input" if view.then_reason == "idle" else view.then_reason
+                self._close(run, view.then, reason, view.due_ns)
         self._revise()
 
     def low_water(self) -> int | None:
@@ -205,7 +202,7 @@ class Watch:
     # ------------------------------------------------------------ answers out
 
     def _settle_all(self) -> None:
-        settled: list[tuple[LiveRun, News]] = []
+        ready: list[tuple[LiveRun, News]] = []
         for run in list(self._dirty.values()):
             if not run.has_steps:
                 self.runs.pop(_key(run), None)
@@ -217,10 +214,12 @@ class Watch:
                 self.verdicts.forget(run)
                 run.empty()
             elif run.run.status in OPEN and _key(run) not in self._broken:
-                self._guard(run, partial(self._settle, run, settled))
-        self._wider.expect(run.run for run, _ in settled)
-        for run, news in settled:
-            self._guard(run, partial(self._wider.settle, run, news))
+                self._guard(run, partial(self._prepare, run, ready))
+        judge_runs([run for run, _ in ready], self._guard)
+        self._wider.expect(run.run for run, _ in ready)
+        for run, news in ready:
+            if _key(run) not in self._broken:
+                self._guard(run, partial(self._wider.settle, run, news))
         if self.verdicts.late:
             self._reopen()
 
@@ -241,18 +240,18 @@ class Watch:
             if self._metrics is not None:
                 self._metrics.inc("trailhound_dead_letters_total", reason="run")
 
-    def _settle(self, run: LiveRun, settled: list[tuple[LiveRun, News]]) -> None:
+    def _prepare(self, run: LiveRun, ready: list[tuple[LiveRun, News]]) -> None:
         news = run.take_news()
         self.verdicts.settle(run, news)
         view = self._outlook(run)
         run.run.status, run.run.status_reason = view.status, view.reason
-        run.settle()
+        run.write_header()
         if self.config.runs.learn_idle:  # by agent, whose name may have become known just now
             view = self._outlook(run)
         run.due_ns = view.due_ns
-        settled.append((run, news))
         self._due.set(_key(run), view.due_ns)
         self._leaving.settled(_key(run), view, run)
+        ready.append((run, news))
 
     def _judge_again(self, run: LiveRun) -> None:
         """What one run showed changed a verdict in another, which may have ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -88,10 +88,18 @@ class Typical(NamedTuple):
 class Baseline:
     """What is normal for a run of this agent and task. The spread is computed only when something asks for it."""
 
-    __slots__ = ("_ceilings", "_pinned", "_windows", "frozen")
+    __slots__ = ("_ceilings", "_pinned", "_stand", "_windows", "frozen")
 
-    def __init__(self, windows: Sequence[Ordered], pinned: Sequence[Typical | None] | None = None, *, frozen: bool = False) -> None:  # fmt: skip
-        self._windows = windows
+    def __init__(
+        self,
+        windows: Sequence[Ordered],
+        pinned: Sequence[Typical | None] | None = None,
+        *,
+        frozen: bool = False,
+        stand: Callable[[], object] = int,
+    ) -> None:
+        """`stand` is called before `windows` are looked at, so that they are those of this baseline's place."""
+        self._windows, self._stand = windows, stand
         self._pinned = pinned
         self.frozen = frozen
         """Too many of the last runs were out of the ordinary to learn from further ones."""
@@ -102,18 +110,23 @@ class Baseline:
     def pinned(self) -> bool:
         return self._pinned is not None
 
+    def _ordered(self, metric: int) -> list[float]:
+        self._stand()
+        return self._windows[metric].sorted
+
     def center(self, metric: int) -> float | None:
         """The median's logarithm; None without runs."""
         if self._pinned is not None:
             typical = self._pinned[metric]
             return None if typical is None else typical.center
-        ordered = self._windows[metric].sorted
+        ordered = self._ordered(metric)
         return middle(ordered) if ordered else None
 
     def centers(self, min_runs: int) -> list[float | None]:
         """By metric the median's logarithm, or a little less; None where fewer than `min_runs` runs are known."""
         if self._pinned is not None:
             return [None if t is None or t.runs < min_runs else t.center for t in self._pinned]
+        self._stand()
         ordered = [window.sorted for window in self._windows]
         return [each[(len(each) - 1) // 2] if len(each) >= max(1, min_runs) else None for each in ordered]
 
@@ -132,12 +145,12 @@ class Baseline:
         if self._pinned is not None:
             typical = self._pinned[metric]
             return 0 if typical is None else typical.runs
-        return len(self._windows[metric].sorted)
+        return len(self._ordered(metric))
 
     def typical(self, metric: int) -> Typical | None:
         if self._pinned is not None:
             return self._pinned[metric]
-        ordered = self._windows[metric].sorted
+        ordered = self._ordered(metric)
         return Typical(middle(ordered), robust_deviation(ordered), len(ordered)) if ordered else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from trailhound.clock import rfc3339
 from trailhound.evaluators.base import Draft, Evaluator, State
 from trailhound.evaluators.limits import FORESEEN_AT, Budgeted, BudgetSettings, Limit
-from trailhound.evaluators.spending import BOUNDLESS, Amount, Gains, Metric, Spending, gain_of, merged, part_of, reaches
+from trailhound.evaluators.spending import BOUNDLESS, Amount, Metric, Spending, gain_of, merged, part_of, reaches
 from trailhound.evaluators.tools import Tools
 from trailhound.evaluators.windows import PARTS
 from trailhound.model import Run, Scope, Step
@@ -72,7 +72,6 @@ class Budget(Evaluator[BudgetSettings, Used]):
         )
         self._budgets: dict[Scope, Budgeted] = {budget.scope: budget for budget in budgets}
         self.scopes = tuple(budget.scope for budget in budgets if budget.all)
-        self._gain_of = Gains().of if len(self.scopes) > 1 else gain_of
 
     def looks_back_ns(self, scope: Scope) -> int:
         """Two windows: the step that began this one took the findings of the last one back."""
@@ -98,7 +97,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
         spending = state.spending
         if state.over or pile[-1].start_ns >= state.end_ns:
             return False
-        gain = None if budget.in_doubt(spending) else self._gain_of(pile)
+        gain = None if budget.in_doubt(spending) else gain_of(pile)
         if gain is None or not spending.add_below(pile, gain, budget.near, run_id if budget.timed else None):
             return False
         if state.parts:

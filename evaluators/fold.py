@@ -33,7 +33,6 @@ class Fold:
         "_checkpoints",
         "_next",
         "_scope",
-        "_scope_id",
         "_set",
         "_spacing",
         "concluded",
@@ -41,6 +40,7 @@ class Fold:
         "done",
         "order",
         "rules",
+        "scope_id",
         "states",
     )
 
@@ -52,7 +52,7 @@ class Fold:
         self._set = rules
         self.rules = rules.of(scope)
         self._scope = scope
-        self._scope_id = scope_id
+        self.scope_id = scope_id
         self._checkpoints: list[tuple[int, States]] = []
         self._spacing = FAR
         self._next = FAR
@@ -125,7 +125,7 @@ class Fold:
     def switch_off(self, rule: int, error: Exception, at_ns: int, evidence: tuple[Ref, ...] = ()) -> None:
         """Let a rule that raised `error` judge no further, and tell so; to be called while that is handled."""
         evaluator, state = self.rules.evaluators[rule], self.state(rule)
-        self._set.rule_failed(evaluator.rule, self._scope, self._scope_id)
+        self._set.rule_failed(evaluator.rule, self._scope, self.scope_id)
         summary = f"the rule `{evaluator.rule}` failed here and judges no further: {type(error).__name__}"
         draft = Draft(FAILED, "warning", summary, "the rule judges every step", "it raised an exception", evidence)
         draft.first_ns = draft.last_ns = at_ns

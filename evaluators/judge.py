@@ -103,6 +103,11 @@ class ScopeJudge:
         """As of when it was settled last."""
         return self._findings
 
+    def start_over(self) -> None:
+        """Judge all steps anew when settled next."""
+        self._fold.rewind(0)
+        self._first_changed, self._told = 0, ()
+
     def close(self, run: Run) -> list[Finding]:
         """As `settle`, for a run that has ended (`run.status`): frees what only a running scope needs."""
         findings = self.settle(run)

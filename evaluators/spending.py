@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from operator import add, attrgetter, ge, is_
+from operator import add, attrgetter, ge
 from typing import Literal, NamedTuple
 
 from trailhound.evaluators.base import EXECUTED, MAX_EVIDENCE, Part, Ref
-from trailhound.model import Status, Step, Usage
+from trailhound.model import Step, Usage
 
 Metric = Literal[
     "turns", "tool_calls", "tokens", "fresh_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration"
@@ -27,8 +27,6 @@ _NOTHING: list[Amount] = [Decimal(0) if metric == "cost_usd" else 0 for metric i
 _UNKNOWN = Usage()
 _END = attrgetter("end_ns")
 MODEL_KINDS = ("llm", "embedding")
-REMEMBERED = 4096
-"""Steps of which is remembered what they add: the runs of a request come to each of their scopes in turn."""
 MAX_RUNS = 256
 """Runs of a session or agent whose duration is followed at once; of earlier ones the sum is kept."""
 
@@ -179,29 +177,6 @@ def gain_of(steps: Iterable[Step]) -> Gain | None:
         if kind == "llm" and step.status == "ok":
             turns += 1
     return Gain((turns, len(tools), tokens, tokens - cached, cached, reasoning, sum(prices), 0), models, tools)
-
-
-class Gains:
-    """What steps that came together add, worked out once for all the scopes that they count in."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[list[Step], list[Status], Gain | None]] = {}
-        """By identity of the first step."""
-        self._steps = 0
-
-    def of(self, steps: list[Step]) -> Gain | None:
-        """As `gain_of`. A step's status is all that may change of what that reads (`model.Step`)."""
-        statuses = [step.status for step in steps]
-        known = self._known.get(id(steps[0]))
-        if known is not None and known[1] == statuses and all(map(is_, known[0], steps)):
-            return known[2]
-        if self._steps >= REMEMBERED:
-            self._known.clear()
-            self._steps = 0
-        gain = gain_of(steps)
-        self._known[id(steps[0])] = (steps, statuses, gain)
-        self._steps += len(steps)
-        return gain
 
 
 def part_of(parts: int) -> Spending:

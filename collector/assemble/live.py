@@ -62,7 +62,7 @@ class LiveRun(Packable):
         self._calls = Calls()
         self._header = Header()
         self._totals = RunningTotals()
-        self._judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
+        self.judge = ScopeJudge(self._rules, "trajectory", self.run.trajectory_id, self.run.tenant)
         self._pauses = Pauses()
         for said in self._heard:
             self._calls.hear(said, self)
@@ -170,7 +170,7 @@ class LiveRun(Packable):
             return False
         step.approval = verdict
         if is_judged(step):
-            self._judge.put(step)
+            self.judge.put(step)
         return True
 
     def _follow(self, placed: Placed) -> None:
@@ -178,16 +178,16 @@ class LiveRun(Packable):
         for step in placed.moved:
             for call in self._calls.of(step):
                 call.scope_id = step.scope_id
-                self._judge.put(call)
+                self.judge.put(call)
             if is_judged(step):
-                self._judge.put(step)
+                self.judge.put(step)
         for step in placed.named:
             for each in (step, *self._calls.of(step)):
                 each.agent = step.agent
                 if is_judged(each):
                     self.notes.here([each])  # the session's rules follow each agent by its name
                     if self._rules.follows_agents:
-                        self._judge.put(each)
+                        self.judge.put(each)
 
     def _count(self, tree: Tree, steps: list[Step]) -> None:
         for other in tree.accounting.add(steps, self._trees):
@@ -209,7 +209,7 @@ class LiveRun(Packable):
         self._totals.put(steps)
         self._pauses.add(steps, self._every)
         judged = judged_of(steps)
-        self._judge.put_all(judged)
+        self.judge.put_all(judged)
         self.notes.here(judged)
         if len(judged) < len(steps):
             self.notes.no_calls(s for s in steps if not is_judged(s))
@@ -220,7 +220,7 @@ class LiveRun(Packable):
         self._totals.take(step)
         self._pauses.remove(step)
         if is_judged(step):
-            self._judge.drop(step)
+            self.judge.drop(step)
             self.notes.gone(step)
         step.counted = now
         step.approval = step.approval if now else None
@@ -256,15 +256,15 @@ class LiveRun(Packable):
 
     def settle(self) -> list[Finding]:
         """Bring header, totals and findings up to date; returns the findings."""
-        self._write_header()
-        self.findings = self._judge.settle(self.run)
+        self.write_header()
+        self.findings = self.judge.settle(self.run)
         return self.findings
 
     def close(self) -> list[Finding]:
         """As `settle`, with the run's end judged: `run.status` must say how it ended."""
-        self._write_header()
+        self.write_header()
         self.run.called_services = called_services(self.run, {t: tree.lineage for t, tree in self._trees.items()})
-        self.findings = self._judge.close(self.run)
+        self.findings = self.judge.close(self.run)
         return self.findings
 
     def empty(self) -> None:
@@ -272,7 +272,8 @@ class LiveRun(Packable):
         self.findings = []
         self.run.trace_ids, self.run.status, self.run.status_reason = [], "completed", "joined"
 
-    def _write_header(self) -> None:
+    def write_header(self) -> None:
+        """Bring header and totals up to date."""
         self._header.write(self.run)
         self.run.waited_ns = self._pauses.waited_ns(self._header.starts)
         self.run.totals = self._totals.read(self.spans + len(self._calls.synthetic))

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from trailhound.collector.assemble.windows import Windows
 from trailhound.evaluators.baseline import METRICS, Baseline, Typical, Values, excesses
@@ -78,15 +79,21 @@ class Observed:
         return self._runs
 
     def baseline(self, place: Place) -> Baseline:
-        """What is normal for a run at `place`, by the runs that ended before it. To be used before the place moves."""
+        """What is normal for a run at `place`, by the runs that ended before it; until further runs end."""
         if (pinned := self.pinned_at(place)) is not None:
             return pinned
+        index = self._stand(place)
+        if self._normal is None:
+            stand = partial(self._stand, place)
+            self._normal = Baseline(self._windows.metrics, frozen=self._frozen(index), stand=stand)
+        return self._normal
+
+    def _stand(self, place: Place) -> int:
+        """Learn from the runs before `place` alone; returns how many those are."""
         at_end = not self._places or place > self._places[-1]
         index = len(self._runs) if at_end else bisect_left(self._places, place)
         self._move(index)
-        if self._normal is None:
-            self._normal = Baseline(self._windows.metrics, frozen=self._frozen(index))
-        return self._normal
+        return index
 
     def put(self, observation: Observation) -> int:
         """Take a run, in place of what was known of it; returns its index. What comes after it is looked at anew."""
@@ -95,6 +102,7 @@ class Observed:
         self.remove(run_id)
         index = bisect_left(self._places, observation.place)
         self._back_to(index)
+        self._normal = None
         self._places.insert(index, observation.place)
         self._runs.insert(index, observation)
         self._known[run_id] = observation.place
@@ -147,6 +155,7 @@ class Observed:
             return
         index = bisect_left(self._places, place)
         self._back_to(index)
+        self._normal = None
         self.versions[self._runs[index].version] -= 1
         self._changed.pop(run_id, None)
         self._gone[run_id] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-PARTS = ("_agents", "_calls", "_header", "_heard", "_judge", "_pauses", "_totals", "_trees", "notes")
+PARTS = ("_agents", "_calls", "_header", "_heard", "judge", "_pauses", "_totals", "_trees", "notes")
 """Attributes that a packed run does not have. They are a function of its steps as they were read."""
 RUN_BYTES, STEP_BYTES, CONTENT_FACTOR = 9000, 1500, 2
 """Memory of a run, of each of its steps, and of each byte of their content (measured by tests/bench/bench_watch.py)."""

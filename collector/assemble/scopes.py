@@ -9,7 +9,7 @@ from trailhound.collector.asked import Asked
 from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
-from trailhound.evaluators.judge import RuleSet, ScopeJudge
+from trailhound.evaluators.judge import RuleSet, ScopeJudge, settle_all
 from trailhound.model import Finding, Run, Scope
 
 ScopeKey = tuple[str, str]
@@ -254,16 +254,18 @@ class WiderScopes:
 
     def take_findings(self) -> list[tuple[ScopeKey, list[Finding]]]:
         """Findings of the scopes that changed since the last call."""
-        for key, last in self._changed.items():
-            if key in self._judges:
-                run = self._speaker(key) if last is None or self._judges[key].scope == "session" else last
-                self._findings[key] = self._judges[key].settle(run) if run is not None else []
+        speakers = [(key, self._speaker(key, last)) for key, last in self._changed.items() if key in self._judges]
+        settle_all([(self._judges[key], run) for key, run in speakers if run is not None])
+        for key, run in speakers:
+            self._findings[key] = self._judges[key].findings if run is not None else []
         changed = [(key, self._findings.get(key, [])) for key in self._changed]
         self._changed = {}
         return changed
 
-    def _speaker(self, key: ScopeKey) -> Run | None:
-        """The run that names a session's service and agent: the first one."""
+    def _speaker(self, key: ScopeKey, last: Run | None) -> Run | None:
+        """The run that names a scope's service and agent: of a session the first one, else the last that changed."""
+        if last is not None and self._judges[key].scope != "session":
+            return last
         members, before = self._members.get(key, {}), self._before.get(key)
         left = [] if before is None or before.trajectory_id in members else [before]
         return min([*members.values(), *left], key=_begin, default=None)

@@ -14,6 +14,8 @@ from trailhound.collector.store import Listing, Store
 from trailhound.collector.store.memory import MemoryStore
 from trailhound.collector.watch import Fed, Watch
 from trailhound.errors import Retryable
+from trailhound.evaluators.fold import Fold
+from trailhound.evaluators.judge import ScopeJudge
 from trailhound.model import Record
 from trailhound.testing_traffic import request_of, requests, spans_of
 
@@ -210,19 +212,23 @@ def test_a_run_that_joins_another_is_shown_no_more(world: World) -> None:
     assert len(run.trace_ids) == 2
 
 
-def test_a_run_on_which_our_code_fails_harms_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    settle = LiveRun.settle
+@pytest.mark.parametrize(("where", "name"), [(LiveRun, "write_header"), (Fold, "took"), (ScopeJudge, "_tell")])
+def test_a_run_on_which_our_code_fails_harms_no_other(
+    where: type[Any], name: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is judged, in the middle of it when the steps of all were taken, and after it."""
+    works = getattr(where, name)
 
-    def fail(self: LiveRun) -> None:
-        if self.run.trajectory_id == broken:
+    def fail(self: Any, *given: Any) -> Any:
+        if broken in (getattr(self, "scope_id", ""), getattr(getattr(self, "run", None), "trajectory_id", "")):
             raise ZeroDivisionError
-        settle(self)
+        return works(self, *given)
 
     life = world.live()
     world.receive(request_of(spans_of(2)[:1]))
     life.turn_over()
     broken = next(iter(life.watch.runs.values())).run.trajectory_id
-    monkeypatch.setattr(LiveRun, "settle", fail)
+    monkeypatch.setattr(where, name, fail)
     world.receive(request_of(spans_of(1)), request_of(spans_of(2)[1:]), request_of(spans_of(3)))
     world.finish(life)
     assert world.store.stats().spans == sum(len(spans_of(number)) for number in (1, 2, 3))
