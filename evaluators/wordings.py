@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-_SEP = r"(?:\\[nrt]|[\W_]){0,6}"
+_SEP = r"(?:\\[nrt]|[\W_])*"
 
 
 def _spelt(words: str) -> str:
-    """Pattern of words with up to six marks between their letters, and with digits that look like letters."""
+    """Pattern of words with any marks between their letters, and with digits that look like letters."""
     alike = {"o": "[o0]", "i": "[i1!]", "e": "[e3]", "s": "[s5]", "a": "[a4@]"}
     return _SEP.join(alike.get(letter, letter) for letter in words if letter != " ")
 

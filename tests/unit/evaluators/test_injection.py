@@ -9,7 +9,8 @@ import pytest
 
 from trailhound.config import Config
 from trailhound.errors import Invalid
-from trailhound.evaluators.injection import KINDS, MAX_LOOKED, written_together
+from trailhound.evaluators.aimed import KINDS
+from trailhound.evaluators.injection import MAX_LOOKED, written_together
 from trailhound.evaluators.judge import RuleSet, ScopeJudge
 from trailhound.model import Finding
 from trailhound.testing import START_NS, judge, run_header, tool_step
