@@ -10,7 +10,7 @@ FieldKind = Literal["request", "time", "page", "value"]
 
 _REQUEST = frozenset(
     "requestid reqid correlationid idempotencykey idempotencytoken clienttoken nonce traceid spanid callid toolcallid "  # noqa: SIM905
-    "cachebuster attempt retry retrycount retries".split()
+    "cachebuster cachebust nocache attempt attemptno attemptnumber retry retrycount retryno retries".split()
 )
 """Fields that tell one request from the next and ask for nothing."""
 _PAGE = frozenset(

@@ -28,7 +28,12 @@ _TIME = re.compile(
     r"|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
 )
 """Points in time. A date alone or an hour alone is a value that an agent may well step through, so neither is masked."""
+_QUERY_NOISE = re.compile(r"([?&])(?:_|_t|cb|cache_?bust(?:er)?|no_?cache|nonce|request_?id)=[^&#\s]*")
+"""Parameters of an address that only keep caches from answering."""
 _SPACES = re.compile(r"[\s]")
+_NUMBER = re.compile(r"[0-9]+")
+_FLAT = 2
+"""Levels of a result that tells what was made; what is deeper is a document."""
 _SHORT = 32
 """No UUID is shorter, so a short printable text without spaces and colons is what it is."""
 _SMALLEST_EPOCH = 10**9
@@ -87,6 +92,15 @@ def same_result(a: Any, b: Any, volatile: Collection[str]) -> bool:
     if isinstance(a, str) and a == b:
         return True
     return _written(_mask(a, volatile, None, 0)) == _written(_mask(b, volatile, None, 0))
+
+
+def without_numbers(result: Any, depth: int = 0) -> Any:
+    """A small result without the numbers in it, such as those of the things that calls made; others as they are."""
+    if isinstance(result, str):
+        return _NUMBER.sub("#", _mask_text(result, None)) if len(result) <= MAX_PHRASE else result
+    if isinstance(result, dict) and depth < _FLAT:
+        return {key: without_numbers(value, depth + 1) for key, value in result.items()}
+    return 0 if type(result) is int else result
 
 
 def plain_text(text: str) -> str:
@@ -160,6 +174,8 @@ def _mask_text(text: str, texts: list[str] | None) -> str:
         text = _UUID.sub("<uuid>", text)
     if ":" in text:
         text = _TIME.sub("<time>", text)
+        if "?" in text and "://" in text:
+            text = _QUERY_NOISE.sub(r"\1<request>", text)
     if " " not in text and not _SPACES.search(text):
         return text
     plain = " ".join(text.split())

@@ -44,8 +44,10 @@ class Loop(Evaluator[LoopSettings, Loops]):
     that begin differently are progress, and others count as not recorded. Arguments are compared as JSON, so
     the order of keys does not matter; arguments that differ only in UUIDs, times, ids of the request itself
     (`request_id`, `nonce`, `attempt`, ...), `volatile` fields, white space, or in a short phrase by an inflection, a
-    typo, a filler word or one added word, are near-duplicates and count as equal (`details.near_duplicates`). `a.txt`
-    and `b.txt` are different, and so are two numbers, ids, pages or cursors.
+    typo, a filler word, one added word or where the words begin, are near-duplicates and count as equal
+    (`details.near_duplicates`). `a.txt` and `b.txt` are different, and so are two numbers, ids, pages or cursors. Of
+    tools that make something anew (`create_ticket`, `send_mail`), results that differ in numbers alone are the same.
+    Tools that work a screen (`click`, `scroll`) repeat themselves only in a row: after another call it is another page.
 
     No loop: calls of tools declared `poll: true`, and of `sleep` and `wait`; equal calls that overlap in time (one
     parallel turn is one occurrence); retries of a failing call that then succeed; calls whose arguments were not
@@ -130,6 +132,9 @@ class Loop(Evaluator[LoopSettings, Loops]):
         if not failing:
             self._recover(state, lane, mark, step)
         changes = 0
+        if number is not None and self._calls.works_a_screen(step) and abs(lane.window[-1]) != number:
+            lane.remove(number)
+            number = None
         if number is not None and not failing and self._progress(lane.streaks[number], step):
             changes, number = lane.remove(number).changes + 1, None
         if number is not None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from trailhound.evaluators.base import Part
-from trailhound.evaluators.likeness import Shape, same_result
+from trailhound.evaluators.likeness import Shape, same_result, without_numbers
 from trailhound.evaluators.partial import is_partial, parted
-from trailhound.evaluators.tools import Tools
+from trailhound.evaluators.tools import INTERFACE, MAKING, Tools, first_word
 from trailhound.model import Step, ToolCall
 
 WINDOW = 64
@@ -93,7 +93,13 @@ class Repetition:
         volatile = self._tools.of(before.tool.name).volatile
         if is_partial(old) or is_partial(new):
             return parted(old, new, volatile)
+        if now.tool is not None and now.tool.arguments and first_word(now.tool.name) in MAKING:
+            old, new = without_numbers(old), without_numbers(new)
         return not same_result(old, new, volatile)
+
+    def works_a_screen(self, step: Step) -> bool:
+        """Whether what a call does depends on the calls before it, so that equal ones are the same only in a row."""
+        return step.tool is not None and first_word(step.tool.name) in INTERFACE
 
     def seen(self, step: Step) -> bool:
         """Whether it can be seen what a call brought."""

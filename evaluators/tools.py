@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
@@ -44,6 +45,21 @@ UNDECLARED = Declared(Tool(match=[]), "tools")
 WAITING = Declared(Tool(match=[], poll=True), "tools")
 """... and of one that by its name only lets time pass."""
 WAITS = frozenset({"sleep", "wait", "delay"})
+
+INTERFACE = frozenset(
+    "click doubleclick press tap key keypress scroll swipe hover drag type hotkey goback navigate mouse".split()  # noqa: SIM905
+)
+"""First words of tools that work a screen: what a call of them does depends on what came before it."""
+MAKING = frozenset("send create pay charge refund transfer submit post notify issue reply email".split())  # noqa: SIM905
+"""First words of tools that make something anew with each call, and number it."""
+_FIRST_WORD = re.compile(r"[A-Z]?[a-z]+")
+
+
+@functools.lru_cache(CACHED_NAMES)
+def first_word(name: str) -> str:
+    """`click` of `click_button`, `clickButton` and `mcp__browser__click_button`, in lower case."""
+    found = _FIRST_WORD.search(bare_name(name))
+    return found.group().lower() if found is not None else ""
 
 
 class Tools:

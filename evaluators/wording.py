@@ -14,6 +14,12 @@ FILLERS = frozenset("a an the please me my i we do does is are was how what whic
 """Words that change no request. `to`, `from`, `not`, `and`, `or` do."""
 REVERSING = frozenset({"not", "no", "without", "never", "except"})
 """Words that make another request when they are added."""
+ORDERING = frozenset(
+    "to from into onto over under than vs versus before after not no without never except by minus until since".split()  # noqa: SIM905
+)
+"""Words that make the order of the others matter: `Oslo to Bergen`."""
+_JOINING = frozenset({"for", "on", "with", "at"})
+"""Words that change no request once the others are the same."""
 _ENDS = ".,;:!?"
 _QUOTES = "\"'`"
 
@@ -22,14 +28,17 @@ def near(one: str, other: str) -> bool:
     """Whether two phrases differ in no more than inflections, single letters and at most one added word.
 
     At least half of the words must be equal, in the same order; words with digits or inner punctuation (numbers, ids,
-    paths, names of files) must all be. A word replaced by another one makes another request.
+    paths, names of files) must all be. A word replaced by another one makes another request. Three words or more that
+    begin elsewhere in the same round are the same request, unless one of them makes the order matter.
     """
     if one == other:
         return True
     a, b = words_of(one), words_of(other)
-    if a is None or b is None or abs(len(a) - len(b)) > 1:
+    if a is None or b is None:
         return False
-    return a == b or (2 * len(set(a) & set(b)) >= min(len(a), len(b)) and _near(a, b))
+    if abs(len(a) - len(b)) > 1:
+        return _turned(a, b)
+    return a == b or (2 * len(set(a) & set(b)) >= min(len(a), len(b)) and _near(a, b)) or _turned(a, b)
 
 
 @functools.lru_cache(1024)
@@ -40,6 +49,17 @@ def words_of(text: str) -> tuple[str, ...] | None:
     words = [word.strip(_QUOTES).rstrip(_ENDS) or word for word in text.casefold().split()]
     words = [word for word in words if word not in FILLERS]
     return tuple(words) if 1 <= len(words) <= MAX_WORDS else None
+
+
+def _turned(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether one phrase begins with the end of the other and goes on with its beginning: `reset password`, `password reset`.
+
+    Two words that only change places are another request: `flights Paris London`.
+    """
+    a, b = (tuple(word for word in words if word not in _JOINING) for words in (a, b))
+    if len(a) != len(b) or len(a) < 3 or not all(word.isalpha() for word in (*a, *b)) or ORDERING & {*a, *b}:
+        return False
+    return any(all(map(_same_word, a[turn:] + a[:turn], b)) for turn in range(1, len(a)))
 
 
 def _near(a: tuple[str, ...], b: tuple[str, ...]) -> bool:

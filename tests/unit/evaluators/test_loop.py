@@ -330,3 +330,17 @@ def test_arguments_that_were_cut_say_nothing() -> None:
 @pytest.mark.parametrize("whole", ["no results", '["a", "b"]', "{'a': 1}", "wait...what", "x" * 300])
 def test_what_was_not_cut_is_the_same_result(whole: str) -> None:
     assert loops([tool_step(i, "search", ASKED, whole) for i in range(3)])[0].details["results_seen"]
+
+
+def test_what_is_made_again_and_numbered_anew_is_no_progress() -> None:
+    made = [tool_step(i, "create_ticket", {"title": "Printer down"}, {"ticket": f"T-{i}"}) for i in range(3)]
+    assert len(loops(made)) == 1
+    assert loops([tool_step(i, "count_tickets", {"title": "Printer"}, {"found": i}) for i in range(3)]) == []
+
+
+def test_a_screen_is_worked_again_only_in_a_row() -> None:
+    click = {"x": 10, "y": 20}
+    assert len(loops([tool_step(i, "click", click, "ok") for i in range(3)])) == 1
+    turns = [tool_step(2 * i, "click", click, "ok") for i in range(4)]
+    pages = [tool_step(2 * i + 1, "read_page", {"n": i}, f"page {i}") for i in range(4)]
+    assert loops(sorted([*turns, *pages], key=lambda step: step.start_ns)) == []
