@@ -12,8 +12,7 @@ from typing import Any
 
 import orjson
 
-from trailhound.collector.assemble.decisions import Call
-from trailhound.collector.assemble.shelves import Filed
+from trailhound.collector.assemble.filed import Call, Filed
 from trailhound.model import Approval
 
 log = logging.getLogger(__name__)
@@ -115,4 +114,5 @@ def _filed(document: dict[str, Any]) -> Filed:
         None if call is None else Call(**call | {"key": tuple(call["key"])}),
         document.get("verdict", ""),
         int(document.get("segment", 0)),
+        document.get("user", ""),
     )

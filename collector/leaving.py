@@ -193,7 +193,7 @@ class Leaving:
             run.due_ns,
             run.first_segment,
             tuple(heard),
-            run.session_id if run.run.status == "waiting" else None,
+            run.names[0] if run.run.status == "waiting" else None,
             run.told,
         )
 

@@ -10,8 +10,8 @@ from typing import Protocol
 from trailhound import failpoint
 from trailhound.clock import Clock
 from trailhound.collector.amends import Amends
+from trailhound.collector.assemble.filed import Filed
 from trailhound.collector.assemble.live import LiveRun
-from trailhound.collector.assemble.shelves import Filed
 from trailhound.collector.attempts import Attempts, Where
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces

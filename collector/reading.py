@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from trailhound.clock import rfc3339
 from trailhound.collector.api.query import ListQuery, Place
 from trailhound.collector.api.view import Document, Page
-from trailhound.collector.assemble.shelves import Filed
+from trailhound.collector.assemble.filed import Filed
 from trailhound.collector.decode.encode import encode_request
 from trailhound.collector.rebuild import grouped, logs_request, rebuild, stored_of
 from trailhound.collector.store import Listing, Session, Store

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from trailhound.collector.assemble.filed import Filed
 from trailhound.collector.assemble.lessons import Learnt, Lessons
-from trailhound.collector.assemble.shelves import Filed
 from trailhound.collector.exchange import Stored
 from trailhound.collector.store import LogRow, Store
 from trailhound.collector.watch import Watch

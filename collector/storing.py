@@ -12,7 +12,7 @@ from typing import Protocol
 
 from trailhound import failpoint
 from trailhound.clock import Clock
-from trailhound.collector.assemble.shelves import Filed
+from trailhound.collector.assemble.filed import Filed
 from trailhound.collector.backlog import Backlog, Batch
 from trailhound.collector.closed import ClosedTraces
 from trailhound.collector.journal import Cursor, JournalReader, Position, save_cursor

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 
-from trailhound.collector.assemble.decisions import Call, CallKey, Judge, Known, unique
-from trailhound.collector.assemble.shelves import Carrier, Filed, Key, Place, Shelf, Shelves, keys_of_call
+from trailhound.collector.assemble.decisions import Judge
+from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place
+from trailhound.collector.assemble.shares import Shares
+from trailhound.collector.assemble.shelves import Shelves
+from trailhound.collector.assemble.words import is_wide_blank
 from trailhound.config import Approvals as Settings
-from trailhound.evaluators.tools import bare_name, is_one_tool
-from trailhound.model import Approval, ApprovalVerdict, ToolCall
+from trailhound.evaluators.tools import bare_name
+from trailhound.model import ApprovalVerdict, ToolCall
 
 SLACK_NS = 86_400_000_000_000
 """Things are remembered a day longer than decisions are good for: spans may come late."""
@@ -25,42 +27,66 @@ class ApprovalIndex:
         self._judge = Judge(settings)
         self._keep_ns = int(settings.keep * 1e9) + SLACK_NS
         self._shelves = Shelves()
+        self._shares = Shares(self._shelves, self._judge.trusts_service, self._judge.counts)
 
     def learn(self, filed: Filed) -> list[CallKey]:
         """File what a carrier told (nothing: forget it); returns the calls whose verdict may have changed."""
         before = self.filed(filed.key)
-        if before is not None and (before.decisions, before.places) == (filed.decisions, filed.places):
+        if before is not None and _told(before) == _told(filed):
             return []
-        touched = self._shelves.remove(before) if before is not None else []
+        touched = self._remove(before) if before is not None else []
         filed.segment = before.segment if before is not None else filed.segment
         if filed.decisions:
             self._shelves.put(filed, tuple(d for d in filed.decisions if self._judge.trusts_service(d)))
-            touched += self._shelves.touched(filed)
-        return self._with_alike(touched)
+            self._shares.renew()
+            touched += self._with_rivals(self._shelves.touched(filed))
+        return list(dict.fromkeys(touched))
 
     def add(self, filed: Filed) -> list[CallKey]:
         """File a call; returns the calls, this one among them, whose verdict may have changed."""
         call, before = filed.call, self.filed(filed.key)
         assert call is not None
-        touched = self._shelves.remove(before) if before is not None else []
+        touched: list[CallKey] = []
         if before is not None:
             filed.verdict, filed.segment = filed.verdict or before.verdict, before.segment
-        touched += self._shelves.put(filed)
-        like = [c for key in keys_of_call(call) for c in self._like(filed, key) if c.order >= call.order]
-        return list(dict.fromkeys([call.key, *touched, *(c.key for c in like)]))
+            touched = self._remove(before)
+        crowded_out = self._shelves.put(filed)
+        self._shares.renew()
+        named = bool(self._naming(filed))  # then it takes what names it, and leaves to all others what does not
+        touched += [c.key for c in self._shares.rivals(filed) if named or c.order >= call.order]
+        return list(dict.fromkeys([call.key, *touched, *self._with_rivals(crowded_out), *self._like_named(filed)]))
 
     def forget(self, key: CallKey) -> list[CallKey]:
         """The call turned out to be none; returns the calls whose verdict may have changed."""
         before = self.filed(key)
-        return self._with_alike(self._shelves.remove(before)) if before is not None else []
+        return self._remove(before) if before is not None else []
 
-    def _with_alike(self, touched: list[CallKey]) -> list[CallKey]:
-        """And the calls alike: what names one of them leaves the others what names none."""
+    def _remove(self, filed: Filed) -> list[CallKey]:
+        """Take it off its shelves; returns the calls that it may have mattered to."""
+        rivals = [each.key for each in self._shares.rivals(filed)] if filed.call is not None else []
+        touched = self._with_rivals(self._shelves.touched(filed)) + self._like_named(filed)
+        touched += [*rivals, *self._shelves.remove(filed)]
+        self._shares.renew()
+        return [key for key in touched if key != filed.key]
+
+    def _naming(self, filed: Filed) -> list[Filed]:
+        """Who told of decisions that name this call by its id."""
+        call_id = None if filed.call is None else filed.call.call_id
+        key = ("id", call_id or "")
+        return [self._shelves.filed[carrier] for place in filed.places for carrier in self._shelves.told(place, key)]
+
+    def _like_named(self, filed: Filed) -> list[CallKey]:
+        """The calls that a decision of wider scope covers which names this call alone, because they are like it."""
+        naming = (told for told in self._naming(filed) if any(map(is_wide_blank, told.decisions)))
+        return [call for told in naming for call in self._shelves.touched(told)]
+
+    def _with_rivals(self, touched: list[CallKey]) -> list[CallKey]:
+        """And the calls that share approvals with them."""
         found = dict.fromkeys(touched)
-        for key in list(found):
+        for key in touched:
             filed = self._shelves.filed.get(key)
-            if filed is not None and filed.call is not None and filed.call.call_id is not None:
-                found.update((c.key, None) for k in keys_of_call(filed.call) for c in self._like(filed, k))
+            if filed is not None and filed.call is not None:
+                found.update((rival.key, None) for rival in self._shares.rivals(filed))
         return list(found)
 
     def filed(self, key: Carrier | CallKey) -> Filed | None:
@@ -75,12 +101,10 @@ class ApprovalIndex:
         keys = ("id", call.call_id or ""), ("arguments", bare_name(call.name), call.arguments_hash or "")
         return [found for key in keys for found in self._shelves.calls(place, key)]
 
-    def verdict(self, key: CallKey, *, shown: bool, cut: bool = False, altered: bool = False) -> ApprovalVerdict:
+    def verdict(self, key: CallKey, *, shown: bool, cut: bool = False) -> ApprovalVerdict:
         """The verdict on a filed call, by what is known now; the rest as in `Judge.verdict`."""
         filed = self._shelves.filed[key]
-        assert filed.call is not None
-        known = self._known(filed, filed.call)
-        return self._judge.verdict(filed.call, known, shown=shown, cut=cut, altered=altered)
+        return self._judge.verdict(filed, self._shares.known(filed), shown=shown, cut=cut)
 
     def expire(self, now_ns: int) -> None:
         """Let go of what is remembered long enough."""
@@ -98,76 +122,6 @@ class ApprovalIndex:
     def __len__(self) -> int:
         return len(self._shelves.filed)
 
-    # ------------------------------------------------------------ what is known of a call
 
-    def _known(self, filed: Filed, call: Call) -> Known:
-        id_key, args_key = ("id", call.call_id or ""), ("arguments", bare_name(call.tool), call.arguments_hash or "")
-        by_id = self._find(filed, id_key) if self._is_compared(filed, id_key) else []
-        by_arguments = self._find(filed, args_key) if self._is_compared(filed, args_key) else []
-        loose = [d for d in by_arguments if d.call_id is None or call.call_id is None]
-        asked = [d for d in (*by_id, *loose) if d.turn is not None and d.decision == "requested"]
-        loose += [answer for request in asked for answer in self._answers_to(filed, request)]
-        shelves = (*self._shelves.of(filed), *self._shelves.always(filed))
-        wide = self._unique(d for shelf in shelves for d in _on(shelf, ("tool", bare_name(call.tool))))
-        return Known(
-            by_id,
-            self._unique(loose),
-            [d for d in wide if self._covers(filed, d, call)],
-            self._like(filed, id_key) if call.call_id is not None else [],
-            self._unnamed(filed, args_key, call) if loose else [],
-            any(shelf.answers for shelf in self._shelves.of(filed)),
-        )
-
-    def _unique(self, decisions: Iterable[Approval]) -> list[Approval]:
-        return unique(decisions, self._judge.trusts_service)
-
-    def _find(self, filed: Filed, key: Key) -> list[Approval]:
-        return self._unique(d for shelf in self._shelves.of(filed) for d in _on(shelf, key))
-
-    def _like(self, filed: Filed, key: Key) -> list[Call]:
-        found = {
-            c.key: c for shelf in self._shelves.of(filed) if key in shelf.calls for c in shelf.calls[key].first.values()
-        }
-        return list(found.values())
-
-    def _is_compared(self, filed: Filed, key: Key) -> bool:
-        """Whether a call has such a key and is none of too many alike in any of its places: decisions about those cover
-        the earliest only, as what became of the approvals between them is not followed."""
-        crowds = [shelf.calls[key] for shelf in self._shelves.of(filed) if key in shelf.calls]
-        return bool(crowds) and all(filed.key in crowd.first for crowd in crowds)
-
-    def _unnamed(self, filed: Filed, key: Key, call: Call) -> list[Call]:
-        """Calls alike that must share the decisions on their arguments, as none names them by their id."""
-        return [
-            c
-            for c in self._like(filed, key)
-            if c.key == call.key or c.call_id is None or not self._find(filed, ("id", c.call_id))
-        ]
-
-    def _covers(self, filed: Filed, wide: Approval, call: Call) -> bool:
-        """Whether a decision of wider scope is about these arguments: what it names by id is one call's arguments."""
-        if wide.tool is not None and not is_one_tool(wide.tool, call.tool):
-            return False
-        if wide.call_id is None or wide.arguments_hash is not None:
-            return wide.arguments_hash in (None, call.arguments_hash)
-        named = self._like(filed, ("id", wide.call_id))
-        return any(c.arguments_hash == call.arguments_hash and is_one_tool(c.tool, call.tool) for c in named)
-
-    def _answers_to(self, filed: Filed, request: Approval) -> list[Approval]:
-        """The answer to a request of a pause: the first after it in its place among the answers."""
-        after = [
-            answer
-            for answer in self._find(filed, ("turn", str(request.turn)))
-            if answer.decided_ns >= request.decided_ns and answer.pause_id in (None, request.pause_id)
-        ]
-        first = min(after, key=lambda a: (a.decided_ns, a.trace_id, a.span_id), default=None)
-        if first is None:
-            return []
-        edited = first.decision == "edited" and first.arguments_hash != request.arguments_hash
-        decision = "cancelled" if edited else first.decision  # it is approved as it became, and filed so
-        return [replace(first, decision=decision, tool=request.tool, arguments_hash=request.arguments_hash)]
-
-
-def _on(shelf: Shelf, key: Key) -> Iterator[Approval]:
-    for told in shelf.decisions.get(key, {}).values():
-        yield from told
+def _told(filed: Filed) -> tuple[object, ...]:
+    return (filed.decisions, filed.places, filed.user)

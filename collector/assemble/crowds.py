@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from trailhound.collector.assemble.decisions import Call, CallKey
+from trailhound.collector.assemble.filed import Call, CallKey
 
 MAX_LIKE = 256
 """Calls of one kind in one place that are compared with each other: the earliest, which may have used approvals."""

@@ -131,6 +131,10 @@ class Header:
         return _value(self._texts[3])
 
     @property
+    def user_id(self) -> str | None:
+        return _value(self._texts[4])
+
+    @property
     def last_root(self) -> Step | None:
         """The root that ends the run. A bare model call is none while another trace of the run still lacks its root."""
         root = _value(self._last_root)

@@ -240,8 +240,9 @@ class LiveRun(Packable):
         )
 
     @property
-    def session_id(self) -> str | None:
-        return self._header.session_id
+    def names(self) -> tuple[str | None, str | None]:
+        """Its session and its user."""
+        return self._header.session_id, self._header.user_id
 
     @property
     def has_steps(self) -> bool:

@@ -7,45 +7,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from trailhound.collector.assemble.crowds import MAX_LIKE, Crowd
-from trailhound.collector.assemble.decisions import ANSWERS, Call, CallKey
+from trailhound.collector.assemble.filed import (
+    ANY_TOOL,
+    Call,
+    CallKey,
+    Carrier,
+    Filed,
+    Key,
+    Place,
+    keys_of,
+    keys_of_call,
+)
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Approval
 
-Place = tuple[str, str]
-"""(tenant, `session:ID` or `trace:ID`), or (tenant, `always`): decisions count for the calls of the same place."""
-Carrier = tuple[str, ...]
-"""What told of decisions: (tenant, trace id, span id), or (tenant, `log`, hash) for a record without a span."""
-Key = tuple[str, ...]
-"""Under what a decision and a call find each other inside a place."""
+ANSWERS = frozenset({"approved", "denied", "edited", "expired", "cancelled"})
+"""Decisions that somebody made; `requested` is none."""
 
 MAX_FILED = 200_000
 """Decisions and calls that are remembered; beyond it the oldest go, which is counted."""
-
-
-@dataclass(slots=True)
-class Filed:
-    """What one carrier told, or one call, and where it is filed."""
-
-    key: Carrier | CallKey
-    places: tuple[Place, ...]
-    received_ns: int
-    decisions: tuple[Approval, ...] = ()
-    call: Call | None = None
-    verdict: str = ""
-    """Of a call: the last one given."""
-    segment: int = 0
-    """Journal segment in which it was filed first: a replay from there on files it again."""
-
-    @property
-    def always(self) -> Place:
-        """The place of what holds in every session of the tenant."""
-        return (self.key[0], "always")
-
-    def keys(self) -> set[Key]:
-        """Under which keys it is found."""
-        if self.call is not None:
-            return set(keys_of_call(self.call))
-        return {key for decision in self.decisions for key in keys_of(decision)}
 
 
 @dataclass(slots=True)
@@ -90,10 +70,14 @@ class Shelf:
                         del shelved[key]
         return [call for call in instead if call is not None]
 
-    def called(self, key: Key) -> Iterable[CallKey]:
-        """The calls that are compared, or asked again, under a key."""
+    def called(self, key: Key, *, all_alike: bool = False) -> Iterable[CallKey]:
+        """The calls that are compared, or asked again, under a key; `all_alike`: those beyond the compared ones too."""
         crowd = self.calls.get(key)
-        return self.by_tool.get(key, ()) if crowd is None else crowd.first
+        if crowd is not None:
+            return (*crowd.first, *crowd.later) if all_alike else crowd.first
+        if key == ANY_TOOL:
+            return [call for calls in self.by_tool.values() for call in calls]
+        return self.by_tool.get(key, ())
 
     def all_calls(self) -> Iterator[CallKey]:
         for crowd in self.calls.values():
@@ -121,12 +105,19 @@ class Shelves:
         self.dropped = 0
         """How many were let go of before their time."""
 
-    def of(self, filed: Filed) -> Iterator[Shelf]:
-        """The shelves of its places."""
-        return (self._shelves[place] for place in filed.places if place in self._shelves)
+    def of(self, places: Iterable[Place]) -> Iterator[Shelf]:
+        """The shelves of these places."""
+        return (self._shelves[place] for place in places if place in self._shelves)
 
-    def always(self, filed: Filed) -> Iterator[Shelf]:
-        return (self._shelves[place] for place in (filed.always,) if place in self._shelves)
+    def compared(self, place: Place, key: Key) -> Iterable[CallKey]:
+        """The calls in a place that are compared with each other under a key."""
+        shelf = self._shelves.get(place)
+        return shelf.calls[key].first if shelf is not None and key in shelf.calls else ()
+
+    def told(self, place: Place, key: Key) -> Iterable[Carrier]:
+        """Who told of decisions that are filed in a place under a key."""
+        shelf = self._shelves.get(place)
+        return () if shelf is None else shelf.decisions.get(key, ())
 
     def calls(self, place: Place, key: Key) -> Iterable[CallKey]:
         """The calls that are filed in a place under a key."""
@@ -134,13 +125,16 @@ class Shelves:
         return () if shelf is None else shelf.called(key)
 
     def about(self, places: Iterable[Place]) -> list[Filed]:
-        """Everything that is filed in these places, in the order in which it was filed."""
-        shelves = [shelf for shelf in map(self._shelves.get, places) if shelf is not None]
+        """Everything that is filed in these places, and elsewhere where it is about the same decisions, in the order in
+        which it was filed."""
         keys: set[Carrier | CallKey] = set()
-        for shelf in shelves:
+        for shelf in self.of(places):
             keys.update(carrier for told in shelf.decisions.values() for carrier in told)
             keys.update(shelf.all_calls())
-        return sorted((self.filed[key] for key in keys if key in self.filed), key=lambda f: (f.received_ns, f.key))
+        filed = [self.filed[key] for key in keys if key in self.filed]
+        beside = {key for each in filed if each.decisions for key in self.touched(each)} - keys
+        filed += [self.filed[key] for key in beside if key in self.filed]
+        return sorted(filed, key=lambda f: (f.received_ns, f.key))
 
     def put(self, filed: Filed, trusted: tuple[Approval, ...] = ()) -> list[CallKey]:
         """File it; `trusted` are those of its decisions whose sender is trusted. Returns the calls it crowded out."""
@@ -162,12 +156,13 @@ class Shelves:
         return out
 
     def _put_always(self, filed: Filed) -> None:
-        wide = [d for d in filed.decisions if d.scope == "always" and d.tool is not None]
+        wide = [d for d in filed.decisions if d.scope == "always" and (d.tool is not None or d.call_id is not None)]
         if not wide and filed.call is None:
             return
         shelf = self._shelves.setdefault(filed.always, Shelf())
         for decision in wide:
-            shelf.put_decision(("tool", bare_name(decision.tool or "")), filed.key, decision)
+            key = ANY_TOOL if decision.tool is None else ("tool", bare_name(decision.tool))
+            shelf.put_decision(key, filed.key, decision)
         if filed.call is not None:
             shelf.put_call(("tool", bare_name(filed.call.tool)), filed.call)
 
@@ -188,35 +183,16 @@ class Shelves:
         """The calls that may depend on what is filed here."""
         keys = filed.keys()
         broad = any(key[0] in ("tool", "turn") for key in keys) and filed.call is None
+        refuses = any(
+            d.decision not in ("approved", "edited", "requested") or d.turn is not None for d in filed.decisions
+        )
         touched: list[CallKey] = []
-        for shelf in self.of(filed):
+        for shelf in self.of(filed.places):
             first = broad or (filed.decisions and shelf.answers <= {filed.key})  # decisions do reach us
-            for calls in (shelf.all_calls(),) if first else map(shelf.called, keys):
+            called = (shelf.all_calls(),) if first else (shelf.called(key, all_alike=refuses) for key in keys)
+            for calls in called:
                 touched += calls
         if any(d.scope == "always" for d in filed.decisions):
-            for shelf in self.always(filed):
+            for shelf in self.of((filed.always,)):
                 touched += [call for key in keys for call in shelf.called(key)]
         return touched
-
-
-def keys_of_call(call: Call) -> Iterator[Key]:
-    if call.call_id is not None:
-        yield ("id", call.call_id)
-    if call.arguments_hash is not None:
-        yield ("arguments", bare_name(call.tool), call.arguments_hash)
-    if call.call_id is None and call.arguments_hash is None:
-        yield ("tool", bare_name(call.tool))
-
-
-def keys_of(decision: Approval) -> Iterator[Key]:
-    """Where a decision is found again: under its call id, its tool (by its bare name) with and without arguments,
-    its place in a pause."""
-    if decision.call_id is not None:
-        yield ("id", decision.call_id)
-    tool = bare_name(decision.tool) if decision.tool is not None else None
-    if tool is not None and decision.arguments_hash is not None:
-        yield ("arguments", tool, decision.arguments_hash)
-    if tool is not None and decision.scope != "once":
-        yield ("tool", tool)
-    if decision.turn is not None and decision.decision != "requested":
-        yield ("turn", str(decision.turn))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trailhound.collector.assemble.decisions import Call, CallKey
-from trailhound.collector.assemble.shelves import Carrier
+from trailhound.collector.assemble.filed import Call, CallKey, Carrier
 from trailhound.collector.dialects import pause_is_binding
 from trailhound.model import Approval, Step, ToolCall
 

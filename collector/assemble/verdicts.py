@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field, replace
 from typing import Protocol
 
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.altered import is_altered
 from trailhound.collector.assemble.approvals import ApprovalIndex
-from trailhound.collector.assemble.decisions import CallKey
+from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place
+from trailhound.collector.assemble.holding import Holding
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
-from trailhound.collector.assemble.shelves import Carrier, Filed, Place
+from trailhound.collector.assemble.showing import Showing, hinted
 from trailhound.collector.assemble.told import call_key, call_of, carrier_key, told_by
-from trailhound.collector.dialects import tells_of_pauses
 from trailhound.config import Approvals as Settings
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Approval, ApprovalVerdict, Run, Step
@@ -46,11 +45,10 @@ class _File:
     """What one run in memory has filed."""
 
     place: Place
+    user: str
     calls: dict[CallKey, Step] = field(default_factory=dict)
     carriers: dict[Carrier, Step] = field(default_factory=dict)
-    unshown: dict[tuple[str, str], dict[CallKey, None]] = field(default_factory=dict)
-    """Calls whose framework tells of a pause only after the call, by the agent's span, which has not come yet: by trace
-    and parent, as one agent is above all of them."""
+    showing: Showing = field(default_factory=Showing)
     cut: bool = False
     """Content of the run was cut by its sender, when the calls were last asked about."""
 
@@ -64,13 +62,10 @@ class Verdicts:
     def __init__(self, settings: Settings, tools: Tools, find: Find, judge: Judge, kept: Kept | None = None) -> None:
         """`judge` is called with every run in which a verdict changed, but the one that is being settled."""
         self.index = ApprovalIndex(settings)
-        self._hold_ns = int(settings.hold * 1e9)
+        self._holding = Holding(int(settings.hold * 1e9))
         self._tools, self._find, self._judge, self._kept = tools, find, judge, kept
         self._files: dict[RunKey, _File] = {}
         self._steps: dict[CallKey, tuple[RunKey, Step]] = {}
-        self._held: dict[CallKey, int] = {}
-        self._due: list[tuple[int, CallKey]] = []
-        self._now_ns = 0
         self.segment = 0
         """Journal segment that is being read."""
         self.late: dict[tuple[str, str], None] = {}
@@ -86,21 +81,20 @@ class Verdicts:
         if not self._tools.any_high_risk:
             return
         key = (run.run.tenant, run.run.trajectory_id)
-        file, place = self._files.get(key), _place(run)
+        file, place, user = self._files.get(key), _place(run), run.names[1] or ""
         risky = [step for step in news.calls if step.tool is not None and self._tools.needs_approval(step)]
         if file is None:
             if not risky and not news.evidence:
                 return
-            file = self._files[key] = _File(place)
+            file = self._files[key] = _File(place, user)
         touched = [k for step in news.gone for k in self._gone(key, file, step)]
-        touched += file.calls if bool(run.calls.cut) != file.cut else self._newly_shown(run, file, news)
+        touched += hinted(news, self.index, self._tools, file.place)
+        touched += file.calls if bool(run.calls.cut) != file.cut else file.showing.newly(run, file.calls)
         file.cut = bool(run.calls.cut)
         moved: list[Step] = []
-        if file.place != place:
-            file.place, moved = (
-                place,
-                [s for s in (*file.carriers.values(), *file.calls.values()) if self._home(s) is run],
-            )
+        if (file.place, file.user) != (place, user):
+            file.place, file.user = place, user
+            moved = [s for s in (*file.carriers.values(), *file.calls.values()) if self._home(s) is run]
         evidence = [s for s in news.evidence if self._home(s) in (None, run)]  # what left is filed by its new run
         for step in {id(s): s for s in (*moved, *evidence, *risky)}.values():
             touched += self._take(run, file, step)
@@ -120,9 +114,12 @@ class Verdicts:
         )
         places = tuple((said.tenant, name) for name in names if name)
         # the same word of the same moment in two sessions is two
-        word = stable_id(said.service, said.session_id or "", said.span_id, *map(repr, map(astuple, told)))
+        word = stable_id(
+            said.service, said.session_id or "", said.user_id or "", said.span_id, *map(repr, map(astuple, told))
+        )
         key = (said.tenant, "log", word)
-        self._ask(self._learn(Filed(key, places, said.received_ns, told, segment=self.segment)))
+        filed = Filed(key, places, said.received_ns, told, segment=self.segment, user=said.user_id or "")
+        self._ask(self._learn(filed))
 
     def _telling(self, decisions: Iterable[Approval]) -> tuple[Approval, ...]:
         """Those that may be about a high-risk call."""
@@ -147,7 +144,7 @@ class Verdicts:
             carrier = carrier_key(step)
             if carrier in file.carriers or step.approvals or step.status in ("pending", "denied"):
                 file.carriers[carrier] = step
-                touched += self._learn_from(step, places)
+                touched += self._learn_from(step, places, file.user)
         if step.tool is None or not step.counted or not self._tools.needs_approval(step):
             run.approve(step, None)  # it may have looked like a call that needs one before
             return touched
@@ -155,15 +152,15 @@ class Verdicts:
             run.approve(step, None)
             return touched + self._gone(key, file, step)
         for voice in run.calls.voices(step):
-            touched += self._learn_from(voice, places)
+            touched += self._learn_from(voice, places, file.user)
         call = call_of(step)
         file.calls[call.key], self._steps[call.key] = step, (key, step)
-        filed = Filed(call.key, places, step.received_ns, call=call, segment=self.segment)
+        filed = Filed(call.key, places, step.received_ns, call=call, segment=self.segment, user=file.user)
         return touched + self.index.add(filed)
 
-    def _learn_from(self, step: Step, places: tuple[Place, ...]) -> list[CallKey]:
+    def _learn_from(self, step: Step, places: tuple[Place, ...], user: str) -> list[CallKey]:
         told = self._telling(told_by(step))
-        return self._learn(Filed(carrier_key(step), places, step.received_ns, told, segment=self.segment))
+        return self._learn(Filed(carrier_key(step), places, step.received_ns, told, segment=self.segment, user=user))
 
     def _learn(self, filed: Filed) -> list[CallKey]:
         before = self.index.filed(filed.key)
@@ -180,66 +177,59 @@ class Verdicts:
 
     def _ask(self, keys: Iterable[CallKey], settling: LiveRun | None = None) -> None:
         changed: dict[int, LiveRun] = {}
-        for key in dict.fromkeys(keys):
-            filed = self.index.filed(key)
+        asked = dict.fromkeys(keys)
+        for key in self._with_altered(asked):
+            filed, known = self.index.filed(key), self._known(key)
             if filed is None or filed.call is None:
                 continue
-            live = self._steps.get(key)
-            known = self._find(live[1]) if live is not None else None
-            if live is None or known is None:
+            if known is None:
                 self._ask_late(key, filed)
                 continue
-            if (known[0].run.tenant, known[0].run.trajectory_id) != live[0]:
+            run, step = known
+            if (run.run.tenant, run.run.trajectory_id) != self._steps[key][0]:
                 continue  # it has just become another run's, which asks when it is settled
-            verdict = self._verdict(key, known[0], live[1])
+            verdict = self._verdict(key, run, step)
             self._note(filed, verdict)
-            if known[0].approve(live[1], verdict):
-                changed[id(known[0])] = known[0]
+            if run.approve(step, verdict):
+                changed[id(run)] = run
         for run in changed.values():
             if run is not settling:
                 self._judge(run)
 
+    def _known(self, key: CallKey) -> tuple[LiveRun, Step] | None:
+        """The run of a call and its step, while they are in memory."""
+        live = self._steps.get(key)
+        known = self._find(live[1]) if live is not None else None
+        return None if live is None or known is None else (known[0], live[1])
+
+    def _with_altered(self, keys: dict[CallKey, None]) -> dict[CallKey, None]:
+        """File anew those of the calls that turn out to have run with other arguments than the model asked for, or not;
+        returns all that are to be asked about because of that, too."""
+        waiting = list(keys)
+        for key in waiting:
+            filed, known = self.index.filed(key), self._known(key)
+            if filed is None or filed.call is None or known is None or known[1].tool is None:
+                continue
+            altered = is_altered(known[0].calls.requests(known[1].tool.call_id), known[1].tool)
+            if altered != filed.call.altered:
+                filed = replace(filed, call=replace(filed.call, altered=altered))
+                waiting += [each for each in self.index.add(filed) if each not in keys]
+                keys.update(dict.fromkeys(waiting))
+                if self._kept is not None:
+                    self._kept.add(filed)
+        return keys
+
     def _verdict(self, key: CallKey, run: LiveRun, step: Step) -> ApprovalVerdict:
-        altered = step.tool is not None and is_altered(run.calls.requests(step.tool.call_id), step.tool)
-        shown = self._shown(key, run, step)
-        verdict = self.index.verdict(key, shown=shown, cut=bool(run.calls.cut), altered=altered)
+        file = self._files[run.run.tenant, run.run.trajectory_id]
+        verdict = self.index.verdict(key, shown=file.showing.shown(key, run, step), cut=bool(run.calls.cut))
         if step.status == "denied":
             own = ApprovalVerdict("denied", None, f"{step.trace_id}/{step.span_id}")
             return verdict if verdict.verdict == "denied" else own
-        due = step.received_ns + self._hold_ns
-        if verdict.verdict not in BAD or due <= self._now_ns:
-            self._held.pop(key, None)
-            return verdict
-        if key not in self._held:
-            self._held[key] = due
-            heapq.heappush(self._due, (due, key))
-        return replace(verdict, held=True)
-
-    def _shown(self, key: CallKey, run: LiveRun, step: Step) -> bool:
-        """Whether we would have seen that somebody was asked: the framework tells of pauses, content is captured, and all
-        that happened between the model's request for the call and the call itself is in the run."""
-        told, tool, file = tells_of_pauses(step), step.tool, self._files[run.run.tenant, run.run.trajectory_id]
-        if told == "gate":
-            return any(voice.kind == "approval" for voice in run.calls.voices(step))
-        if not told or tool is None or tool.arguments is None or not (step.synthetic or run.calls.asked(tool)):
-            return False
-        if told == "before" or run.has_agent(step):
-            return True
-        file.unshown.setdefault((step.trace_id, step.parent_span_id), {})[key] = None
-        return False
-
-    def _newly_shown(self, run: LiveRun, file: _File, news: News) -> Iterator[CallKey]:
-        """The calls of which we may see only now that somebody would have been asked."""
-        for step in news.hints:
-            if step.kind == "tool":
-                yield call_key(step)
-            for call in step.tool_requests:
-                if self._tools.of(call.name).high_risk:
-                    yield from self.index.alike(file.place, call)
-        for above, keys in list(file.unshown.items()):
-            first = next((step for step in map(file.calls.get, keys) if step is not None), None)
-            if first is None or run.has_agent(first):
-                yield from file.unshown.pop(above)
+        if verdict.verdict not in BAD:
+            self._holding.let_go(key)
+        elif self._holding.hold(key, step.received_ns):
+            return replace(verdict, held=True)
+        return verdict
 
     def _ask_late(self, key: CallKey, filed: Filed) -> None:
         """The call's run has left memory: it comes back when evidence speaks for the call after all."""
@@ -257,27 +247,17 @@ class Verdicts:
 
     def advance(self, now_ns: int) -> None:
         """Say of the calls that have waited long enough for evidence what there is to say."""
-        self._now_ns = max(self._now_ns, now_ns)
         self.index.expire(now_ns)
-        self._release(now_ns)
+        self._ask(self._holding.release(now_ns))
 
     def end(self) -> None:
         """The input has ended and nothing is waited for any more."""
-        self._now_ns = FOREVER_NS
-        self._release(FOREVER_NS)
-
-    def _release(self, now_ns: int) -> None:
-        over: list[CallKey] = []
-        while self._due and self._due[0][0] <= now_ns:
-            _, key = heapq.heappop(self._due)
-            if self._held.pop(key, None) is not None:
-                over.append(key)
-        self._ask(over)
+        self._ask(self._holding.release(FOREVER_NS))
 
     def holds(self, run: LiveRun) -> bool:
         """Whether something of the run still waits for evidence."""
         file = self._files.get((run.run.tenant, run.run.trajectory_id))
-        return file is not None and any(key in self._held for key in file.calls)
+        return file is not None and self._holding.any_of(file.calls)
 
     def about(self, run: Run) -> list[Filed]:
         """What is filed that may matter to the calls of a run, which need not be in memory."""
@@ -292,9 +272,9 @@ class Verdicts:
         for call in file.calls if file is not None else ():
             if self._steps.get(call, (None,))[0] == key:
                 del self._steps[call]
-                self._held.pop(call, None)
+                self._holding.let_go(call)
 
 
 def _place(run: LiveRun) -> Place:
-    session = run.session_id
+    session = run.names[0]
     return (run.run.tenant, f"run:{run.run.trajectory_id}" if session is None else f"session:{session}")

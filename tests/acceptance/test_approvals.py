@@ -79,4 +79,4 @@ def test_an_approval_outlives_the_daemon_and_its_journal(tmp_path: Path) -> None
         assert verdict(daemon, first) == "approved"
         [finding] = eventually(lambda: [f for f in daemon.all("/api/v1/findings") if f["session_id"] == "s1"])
         assert (finding["rule"], finding["severity"]) == ("approval", "critical")
-        assert "it covers an earlier call" in finding["details"]["approval_evidence"]
+        assert "it covers another call" in finding["details"]["approval_evidence"]

@@ -12,8 +12,7 @@ import pytest
 from trailhound.canonical import digest
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.crowds import MAX_LIKE
-from trailhound.collector.assemble.decisions import Call
-from trailhound.collector.assemble.shelves import Filed
+from trailhound.collector.assemble.filed import Call, Filed
 from trailhound.config import Approvals
 from trailhound.model import Approval, ApprovalVerdict
 
@@ -127,9 +126,7 @@ def test_one_approval_covers_one_call_unless_its_scope_is_wider() -> None:
 
 
 def test_the_approval_that_was_used_is_named() -> None:
-    assert (
-        judged(decision(), call(10), call(20))[1].evidence == "approved does not count, it covers an earlier call: test"
-    )
+    assert judged(decision(), call(10), call(20))[1].evidence == "approved does not count, it covers another call: test"
 
 
 def test_a_wider_scope_covers_the_same_arguments_or_the_whole_tool() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from trailhound.canonical import digest
 from trailhound.clock import SystemClock
-from trailhound.collector.assemble.decisions import Call
-from trailhound.collector.assemble.shelves import Filed
+from trailhound.collector.assemble.filed import Call, Filed
 from trailhound.collector.deciding import Deciding, decision_of, log_request
 from trailhound.collector.decode import decode_logs
 from trailhound.collector.dialects import read_decision

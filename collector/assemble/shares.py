@@ -1,0 +1,262 @@
+"""Which approval each call uses: one approval covers one call, at whichever place and under whichever name it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from trailhound.collector.assemble.filed import ANY_TOOL, Call, CallKey, Filed, Key, Place
+from trailhound.collector.assemble.shelves import Shelves
+from trailhound.collector.assemble.spoken import Spoken
+from trailhound.collector.assemble.words import (
+    Known,
+    Word,
+    grants,
+    is_wide_blank,
+    latest,
+    paired,
+    refuses,
+)
+from trailhound.evaluators.tools import bare_name, is_one_tool
+from trailhound.model import Approval
+
+Counts = Callable[[Approval, Filed], bool]
+"""Whether a decision is about a call, and in time."""
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The words on one tool and arguments in all places that they connect, and what the calls there take of them."""
+
+    places: dict[Place, None]
+    words: list[Word]
+    taken: dict[CallKey, Word]
+
+
+class Shares:
+    """Finds the words about a call, and shares the approvals among them out to the calls that they may cover.
+
+    An approval that names a call id is that call's: the first with the id after it. All other calls, in their order, take
+    approvals of their arguments, so that as many as possible are covered and none for which an earlier one goes without.
+    """
+
+    def __init__(self, shelves: Shelves, trusts: Callable[[Approval], bool], counts: Counts) -> None:
+        self._shelves, self._spoken, self._counts = shelves, Spoken(shelves, trusts), counts
+        self._pools: dict[tuple[Place, Key], _Pool] = {}
+        self._named_words: dict[CallKey, tuple[list[Word], list[Word]]] = {}
+
+    def renew(self) -> None:
+        """What is filed has changed: everything is looked at again."""
+        self._pools.clear()
+        self._named_words.clear()
+
+    def known(self, filed: Filed) -> Known:
+        """Everything that is known of a filed call, by now."""
+        own, left = self._by_id(filed)
+        told, taken = self._by_arguments(filed)
+        wide = self._wide(filed)
+        wider = [w for w in (*told, *wide) if w.approval.scope != "once" and grants(w.approval)]
+        others = any(shelf.answers for shelf in self._shelves.of(filed.places))
+        return Known(own, told, wide, [*left, *([] if taken is None else [taken]), *wider], others)
+
+    def rivals(self, filed: Filed) -> Iterator[Call]:
+        """The calls whose approval may be another one because of this call, itself included."""
+        for key in keys_compared(filed):
+            yield from (c.call for c in self._calls(self._connected(filed.places, key), key) if c.call is not None)
+
+    # ------------------------------------------------------------ by call id
+
+    def _by_id(self, filed: Filed) -> tuple[list[Word], list[Word]]:
+        """(the words on its id, the approvals among them that it uses)"""
+        assert filed.call is not None
+        known = self._named_words.get(filed.call.key)
+        if known is None:
+            known = self._named_words[filed.call.key] = self._find_by_id(filed, keys_compared(filed)[0])
+        return known
+
+    def _find_by_id(self, filed: Filed, key: Key) -> tuple[list[Word], list[Word]]:
+        words = [w for w in paired(self._spoken.about(filed.places, key)) if w.reaches(filed)]
+        if not self._is_compared(filed, key):
+            return [w for w in words if refuses(w.approval)], []
+        words = [w for w in words if not is_wide_blank(w.approval) or self._is_like_named(w, filed)]
+        return words, [w for w in words if self._uses_by_id(filed, w)]
+
+    def _uses_by_id(self, filed: Filed, word: Word) -> bool:
+        if not grants(word.approval) or not self._counts(word.approval, filed):
+            return False
+        return word.approval.scope != "once" or self._named(word) is filed
+
+    def _named(self, word: Word) -> Filed | None:
+        """The call that an approval is about which names an id: the first one of that id after it."""
+        key = ("id", word.approval.call_id or "")
+        able = (c for c in self._calls(word.places, key) if word.reaches(c) and self._counts(word.approval, c))
+        return min(able, key=_order, default=None)
+
+    # ------------------------------------------------------------ by arguments
+
+    def _by_arguments(self, filed: Filed) -> tuple[list[Word], Word | None]:
+        """(the words on its arguments, the approval among them that it uses)"""
+        assert filed.call is not None
+        key = keys_compared(filed)[1]
+        pool = self._pool(filed, key)
+        told = [w for w in pool.words if w.reaches(filed) and _may_mean(w, filed)]
+        if not self._is_compared(filed, key):
+            return [w for w in told if refuses(w.approval)], None
+        taken = pool.taken.get(filed.call.key)
+        if taken is not None and taken.approval.call_id is not None:
+            # then it is that call, and what names others is not about it
+            told = [w for w in told if w.approval.call_id in (None, taken.approval.call_id)]
+        return told, taken
+
+    def _pool(self, filed: Filed, key: Key) -> _Pool:
+        known = self._pools.get((filed.places[0], key))
+        if known is not None and all(place in known.places for place in filed.places):
+            return known
+        places = dict.fromkeys(self._connected(filed.places, key))
+        words = self._spoken.about(places, key)
+        pool = _Pool(places, paired(words), {})
+        for place in places if words else ():
+            self._pools[place, key] = pool
+        free = sorted(filter(self._is_free, pool.words), key=latest)
+        if free:
+            refusals = [w.approval for w in words if refuses(w.approval) and w.approval.call_id is not None]
+            takers = sorted((c for c in self._calls(places, key) if not self._is_served(c)), key=_order)
+            pool.taken = share_out(takers, free, lambda c, w: self._may_take(c, w, refusals))
+        return pool
+
+    def _is_free(self, word: Word) -> bool:
+        """Whether it is an approval of one call that is not the one which it names."""
+        approval = word.approval
+        if not grants(approval) or approval.scope != "once":
+            return False
+        return approval.call_id is None or self._named(word) is None
+
+    def _is_served(self, filed: Filed) -> bool:
+        """Whether an approval names it: it needs no other."""
+        assert filed.call is not None
+        return filed.call.call_id is not None and bool(self._by_id(filed)[1])
+
+    def _may_take(self, filed: Filed, word: Word, refusals: Iterable[Approval]) -> bool:
+        if not word.reaches(filed) or not _may_mean(word, filed) or not self._counts(word.approval, filed):
+            return False
+        return not self._is_refused(filed, word.approval, refusals)
+
+    def _is_refused(self, filed: Filed, approval: Approval, refusals: Iterable[Approval]) -> bool:
+        """Whether a later word, before the call, about the call that `approval` names or about this call took it back."""
+        assert filed.call is not None
+        about = [d for d in refusals if d.call_id == approval.call_id]
+        if filed.call.call_id is not None:
+            about += [w.approval for w in self._by_id(filed)[0] if refuses(w.approval)]
+        return any(approval.decided_ns < d.decided_ns and self._counts(d, filed) for d in about)
+
+    # ------------------------------------------------------------ for many calls
+
+    def _wide(self, filed: Filed) -> list[Word]:
+        assert filed.call is not None
+        keys = (("tool", bare_name(filed.call.tool)), ANY_TOOL)
+        here = self._spoken.words(filed.places, *keys)
+        always = self._spoken.words((filed.always,), *keys, anywhere=True)
+        return [w for w in (*here, *always) if w.reaches(filed) and self._covers(w, filed)]
+
+    def _covers(self, word: Word, filed: Filed) -> bool:
+        """Whether a decision of wider scope is about these arguments: what it names by id is one call's arguments."""
+        wide, call = word.approval, filed.call
+        assert call is not None
+        if wide.tool is not None and not is_one_tool(wide.tool, call.tool):
+            return False
+        if is_wide_blank(word.approval):
+            return self._is_like_named(word, filed)
+        return wide.arguments_hash in (None, call.arguments_hash)
+
+    def _is_like_named(self, word: Word, filed: Filed) -> bool:
+        """Whether a call is like the one that a word names by its id alone."""
+        named, call = self._named(word), filed.call
+        if named is None or named.call is None or call is None:
+            return False
+        return named is filed or (
+            named.call.arguments_hash == call.arguments_hash is not None and is_one_tool(named.call.tool, call.tool)
+        )
+
+    # ------------------------------------------------------------ what is on the shelves
+
+    def _calls(self, places: Iterable[Place], key: Key) -> list[Filed]:
+        """The calls in these places that are compared with each other."""
+        found = {call: None for place in places for call in self._shelves.compared(place, key)}
+        filed = [self._shelves.filed[call] for call in found]
+        return [each for each in filed if self._is_compared(each, key)]
+
+    def _connected(self, places: Iterable[Place], key: Key) -> Sequence[Place]:
+        """The places to which the words in these reach, by their carriers and by the calls that find them."""
+        found = dict.fromkeys(places)
+        if not any(key in shelf.decisions for shelf in self._shelves.of(found)):
+            return list(found)
+        queue = list(found)
+        for place in queue:
+            keys = [*self._shelves.told(place, key), *self._shelves.compared(place, key)]
+            for other in (p for each in keys for p in self._shelves.filed[each].places):
+                if other not in found:
+                    found[other] = None
+                    queue.append(other)
+        return queue
+
+    def _is_compared(self, filed: Filed, key: Key) -> bool:
+        """Whether a call has such a key and is none of too many alike in any of its places: approvals of those cover
+        the earliest only, as what became of the approvals between them is not followed."""
+        crowds = [shelf.calls[key] for shelf in self._shelves.of(filed.places) if key in shelf.calls]
+        return bool(crowds) and all(filed.key in crowd.first for crowd in crowds)
+
+
+def keys_compared(filed: Filed) -> tuple[Key, Key]:
+    """Under which keys the words about a call are found that cover one call."""
+    assert filed.call is not None
+    call = filed.call
+    return ("id", call.call_id or ""), ("arguments", bare_name(call.tool), call.arguments_hash or "")
+
+
+def _may_mean(word: Word, filed: Filed) -> bool:
+    """Whether a word on arguments may mean this call: not where both have a call id, by which they are joined."""
+    assert filed.call is not None
+    return word.approval.call_id is None or filed.call.call_id is None
+
+
+def _order(filed: Filed) -> tuple[object, ...]:
+    assert filed.call is not None
+    return filed.call.order
+
+
+def share_out(
+    calls: Sequence[Filed], words: Sequence[Word], may_take: Callable[[Filed, Word], bool]
+) -> dict[CallKey, Word]:
+    """What each of `calls` gets when it is its turn: in order, each takes one of `words`, and what an earlier one has is
+    left to a later one where the earlier may take another instead (augmenting paths, Kuhn 1955)."""
+    holders: dict[int, int] = {}
+    held: dict[int, int] = {}
+    may: list[list[int]] = []
+    taken: dict[CallKey, Word] = {}
+    for number, filed in enumerate(calls):
+        may.append([w for w, word in enumerate(words) if may_take(filed, word)])
+        _augment(number, may, holders, held)
+        if number in held and filed.call is not None:
+            taken[filed.call.key] = words[held[number]]
+    return taken
+
+
+def _augment(root: int, may: list[list[int]], holders: dict[int, int], held: dict[int, int]) -> None:
+    """Give call `root` a word, if that leaves every call that has one with one."""
+    came: dict[int, int] = {}
+    queue = [root]
+    for call in queue:
+        for word in may[call]:
+            if word in came:
+                continue
+            came[word] = call
+            if word in holders:
+                queue.append(holders[word])
+                continue
+            while True:  # back along the way, each call leaves its word to the one before it
+                giver = came[word]
+                before = held.get(giver)
+                holders[word], held[giver] = giver, word
+                if before is None:
+                    return
+                word = before

@@ -1,0 +1,132 @@
+"""Decisions as somebody said them: a span and a log record, or two spans, may tell of the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from trailhound.collector.assemble.filed import Filed, Place
+from trailhound.evaluators.tools import bare_name, is_one_tool
+from trailhound.model import Approval
+
+Said = tuple[Filed, Approval]
+"""What one carrier tells of a decision."""
+
+
+@dataclass(slots=True)
+class Word:
+    """One decision, whoever tells of it."""
+
+    approval: Approval
+    user: str
+    """Whose call it is about, as far as was said."""
+    places: set[Place]
+    """Where it counts: of all who tell of it and are as much believed."""
+    trusted: bool
+    anywhere: bool = False
+    """Whether it counts in every session."""
+
+    def reaches(self, filed: Filed) -> bool:
+        """Whether it counts where this call is. Users may have named their sessions alike: in one session the word about
+        one of them is none about another's call. A trace is one user's, whatever names for him it has."""
+        shared = self.places.intersection(filed.places)
+        if any(name.startswith("trace:") for _, name in shared):
+            return True
+        return (bool(shared) or self.anywhere) and not (self.user and filed.user and self.user != filed.user)
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of one call."""
+
+    by_id: list[Word]
+    """Words that name its call id."""
+    by_arguments: list[Word]
+    """Words about its arguments, and a tool of its bare name, that name no call id, or one where the call has none."""
+    wide: list[Word]
+    """Words for a whole session or for always, about calls like it."""
+    left: list[Word]
+    """The approvals that cover it, and no other call unless their scope is wider."""
+    others: bool
+    """Whether any trusted decision about another call of the session is known: its decisions do reach us."""
+
+
+def words_of(said: Iterable[Said], trusted: Callable[[Approval], bool], *, anywhere: bool = False) -> list[Word]:
+    """One word for each decision. Where one who is trusted and others tell of the same, they may have copied it."""
+    found: dict[tuple[object, ...], list[Word]] = {}
+    for filed, d in sorted(said, key=lambda each: (not trusted(each[1]), *_first(each[1]))):
+        believed = trusted(d)
+        same = found.setdefault((*_sense(d), filed.user), [])
+        word = next((each for each in same if share_tool(d, each.approval)), None)
+        if word is None:
+            same.append(Word(d, filed.user, set(filed.places), believed, anywhere))
+        elif word.trusted == believed:
+            word.places.update(filed.places)
+    return [word for same in found.values() for word in same]
+
+
+def _sense(d: Approval) -> tuple[object, ...]:
+    """What decisions have in common that are one."""
+    tool = bare_name(d.tool) if d.tool is not None else None
+    when = d.decided_ns if d.pause_id is None else d.pause_id
+    return (d.decision, d.call_id, tool, d.arguments_hash, d.actor, d.turn, when)
+
+
+def _first(d: Approval) -> tuple[object, ...]:
+    return (d.decided_ns, not is_said(d), _is_bare(d), d.source, d.trace_id, d.span_id)
+
+
+def _is_bare(decision: Approval) -> bool:
+    """Whether its tool is named without a server: the word that names the server says more."""
+    return decision.tool is None or bare_name(decision.tool) == decision.tool
+
+
+def paired(words: Iterable[Word]) -> list[Word]:
+    """The words without the requests that were answered: a request and its answer are one.
+
+    No answer of a stranger ends a request that one who is trusted made.
+    """
+    answers = sorted((w for w in words if w.approval.decision != "requested"), key=latest)
+    requests = sorted((w for w in words if w.approval.decision == "requested"), key=latest)
+    if not requests or not answers:
+        return [*answers, *requests]
+    for answer in answers:
+        asked = next((request for request in requests if _answers(answer, request)), None)
+        requests = [request for request in requests if request is not asked]
+    return [*answers, *requests]
+
+
+def _answers(answer: Word, request: Word) -> bool:
+    said, asked = answer.approval, request.approval
+    if None is not said.call_id != asked.call_id is not None:
+        return False
+    in_turn = asked.decided_ns <= said.decided_ns and share_tool(asked, said)
+    return in_turn and (answer.trusted or not request.trusted) and not request.places.isdisjoint(answer.places)
+
+
+def share_tool(one: Approval, other: Approval) -> bool:
+    return one.tool is None or other.tool is None or is_one_tool(one.tool, other.tool)
+
+
+def grants(decision: Approval) -> bool:
+    return decision.decision in ("approved", "edited") or (decision.decision == "requested" and decision.holds)
+
+
+def refuses(decision: Approval) -> bool:
+    return decision.decision in ("denied", "expired", "cancelled")
+
+
+def latest(word: Word) -> tuple[int, bool, bool, str, str]:
+    """Words by time; of two at the same time the denial counts, and what was said before what a status tells."""
+    d = word.approval
+    return (d.decided_ns, d.decision == "denied", is_said(d), d.trace_id, d.span_id)
+
+
+def is_said(decision: Approval) -> bool:
+    """Whether somebody said so, and it was not read off the status of the call."""
+    return not decision.source.endswith((".denied", ".pending"))
+
+
+def is_wide_blank(decision: Approval) -> bool:
+    """Whether it names a call by its id alone, and is about all that are like that one."""
+    return decision.scope != "once" and decision.call_id is not None and decision.arguments_hash is None

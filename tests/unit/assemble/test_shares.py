@@ -1,0 +1,204 @@
+"""One approval covers one call, at whichever place and under whichever name it is found, in any order of arrival."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from typing import Any
+
+import pytest
+
+from tests.unit.assemble.test_approvals import ARGS, MORE, call, decision, verdicts
+from trailhound.collector.assemble.approvals import ApprovalIndex
+from trailhound.collector.assemble.filed import Call, Filed
+from trailhound.config import Approvals
+
+SESSION, OTHER = ("t", "session:s"), ("t", "session:u")
+ONE, TWO, THREE = ("t", "trace:1"), ("t", "trace:2"), ("t", "trace:3")
+
+
+def at(filed: Filed, *places: tuple[str, str], user: str = "") -> Filed:
+    """The same, filed elsewhere."""
+    return dataclasses.replace(filed, places=places, user=user)
+
+
+def altered(filed: Filed) -> Filed:
+    assert isinstance(filed.call, Call)
+    return dataclasses.replace(filed, call=dataclasses.replace(filed.call, altered=True))
+
+
+# ---------------------------------------------------------------- a call id and arguments
+
+
+@pytest.mark.parametrize("arguments", [ARGS, None])
+def test_a_decision_by_id_and_arguments_is_used_once(arguments: Any) -> None:
+    told = decision(call_id="a", arguments=arguments)
+    assert verdicts(told, call(10, call_id="a"), call(20), complete=True) == ["approved", "missing"]
+    assert verdicts(told, call(10), call(20, call_id="a"), complete=True) == [
+        "missing",
+        "approved",
+    ]  # it names the second
+    assert verdicts(told, decision(6), call(10), call(20, call_id="a")) == ["approved", "approved"]
+
+
+def test_a_call_that_a_refusal_names_leaves_no_approval_used_twice() -> None:
+    refused, other = call(10, call_id="a"), call(20, call_id="b")
+    no = decision(4, decision="denied", call_id="a", arguments=None)
+    assert verdicts(no, decision(5), refused, other) == ["approved", "missing"]  # somebody thought better of it
+    assert verdicts(dataclasses.replace(no, decisions=decision(6, decision="denied", call_id="a").decisions), decision(5), refused, other) == ["denied", "approved"]  # fmt: skip
+
+
+def test_an_id_used_again_with_other_arguments_does_not_use_what_is_for_them() -> None:
+    told = decision(call_id="a", arguments=MORE)
+    assert verdicts(told, call(10, ARGS, call_id="a"), call(20, MORE, call_id="a")) == ["missing", "approved"]
+
+
+def test_a_call_that_ran_altered_does_not_use_what_was_given_for_another() -> None:
+    blank = decision(call_id="a", arguments=None)
+    assert verdicts(blank, altered(call(10, MORE, call_id="a")), call(20, call_id="a")) == ["missing", "approved"]
+
+
+# ---------------------------------------------------------------- a session and a trace
+
+
+@pytest.mark.parametrize("call_id", [None, "a"])
+def test_a_decision_in_a_session_and_a_trace_is_used_once(call_id: str | None) -> None:
+    told = at(decision(call_id=call_id), SESSION, ONE)
+    in_trace, in_session = at(call(10, call_id=call_id), ONE), at(call(20, call_id=call_id), SESSION, TWO)
+    assert verdicts(told, in_trace, in_session, complete=True) == ["approved", "missing"]
+    elsewhere = at(call(10, call_id=call_id), OTHER, ONE)
+    assert verdicts(told, elsewhere, in_session, complete=True) == ["approved", "missing"]
+    assert verdicts(told, at(call(30, call_id=call_id), ONE), in_session, complete=True) == ["missing", "approved"]
+
+
+def test_two_decisions_go_round_over_several_places() -> None:
+    """The first call may take either, the second one only: each gets one whoever comes first."""
+    one, both = at(decision(4), ONE), at(decision(5), SESSION)
+    assert verdicts(one, both, at(call(10), SESSION, ONE), at(call(20), ONE), complete=True) == ["approved", "approved"]
+    assert verdicts(one, both, at(call(10), SESSION, ONE), at(call(20), SESSION, TWO), complete=True) == ["approved", "approved"]  # fmt: skip
+    assert verdicts(both, at(call(10), SESSION, ONE), at(call(20), SESSION, TWO), at(call(30), ONE), complete=True) == ["approved", "missing", "missing"]  # fmt: skip
+
+
+def test_two_who_tell_of_one_decision_in_two_places_tell_of_one() -> None:
+    by_log, by_span = at(decision(source="log"), SESSION), at(decision(source="span", service="desk"), ONE)
+    calls = at(call(10), SESSION, ONE), at(call(20), ONE), at(call(30), SESSION, TWO)
+    assert verdicts(by_log, by_span, *calls, complete=True) == ["approved", "missing", "missing"]
+
+
+def test_a_stranger_who_repeats_a_decision_takes_it_to_no_other_place() -> None:
+    trusted, copy = at(decision(), SESSION), at(decision(service="evil"), ONE)
+    calls = at(call(10), SESSION, ONE), at(call(20), ONE)
+    trust = {"services": ["shop"]}
+    assert verdicts(trusted, copy, *calls, trust=trust, complete=True) == ["approved", "missing"]
+    assert verdicts(trusted, copy, at(call(20), ONE), trust=trust, complete=True) == ["missing"]
+
+
+def test_a_stranger_ends_no_request() -> None:
+    """Whoever asks waits for a yes: that it ran tells of one."""
+    asked = decision(3, decision="requested", holds=True)
+    for word in ("approved", "denied"):
+        answer = decision(4, decision=word, service="evil")
+        assert verdicts(asked, answer, call(), trust={"services": ["shop"]}) == ["approved"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_never_more_calls_are_covered_than_there_are_approvals(seed: int) -> None:
+    """Whatever names and places approvals and calls have; and asking only about what is touched is enough."""
+    chance = random.Random(seed)
+    places = [SESSION, OTHER, ONE, TWO, THREE]
+    for world in range(25):
+        made: list[Filed] = []
+        for number in range(chance.randint(2, 6)):
+            where, call_id = chance.sample(places, chance.choice([1, 2])), chance.choice([None, "a", "b"])
+            arguments = chance.choice([ARGS, ARGS, MORE])
+            if chance.random() < 0.5:
+                tool = chance.choice(["refund", "mcp__one__refund", "mcp__two__refund"])
+                made.append(at(call(10 + number, arguments, call_id=call_id, tool=tool), *where))
+            else:
+                fields: dict[str, Any] = {"call_id": call_id, "tool": chance.choice(["refund", "mcp__one__refund"])}
+                word = chance.choice(["approved", "approved", "approved", "denied"])
+                made.append(at(decision(number + chance.choice([0, 8]), arguments, decision=word, **fields), *where))
+        found = []
+        for _ in range(4):
+            index, said = ApprovalIndex(Approvals(complete=True)), {}
+            chance.shuffle(made)
+            for each in made:
+                touched = index.learn(each) if each.call is None else index.add(each)
+                said.update({key: index.verdict(key, shown=False) for key in touched})
+            found.append(said)
+            assert said == {key: index.verdict(key, shown=False) for key in said}, (seed, world)
+        assert all(said == found[0] for said in found), (seed, world)
+        approvals = sum(each.call is None and each.decisions[0].decision == "approved" for each in made)
+        assert sum(said.verdict == "approved" for said in found[0].values()) <= approvals
+
+
+# ---------------------------------------------------------------- names of tools
+
+
+def test_names_with_and_without_the_server_leave_enough_for_all() -> None:
+    sandbox, prod = "mcp__sandbox__refund", "mcp__prod__refund"
+    bare, named = decision(5), decision(6, tool=sandbox)
+    assert verdicts(bare, named, call(10, tool=sandbox), call(20, tool=prod)) == ["approved", "approved"]
+    assert verdicts(bare, named, call(10), call(20, tool=prod)) == ["approved", "approved"]
+    assert verdicts(named, call(10), call(20, tool=sandbox)) == ["approved", "missing"]
+    late = decision(15, tool=sandbox)
+    assert verdicts(bare, late, call(10, tool=sandbox), call(20, tool=prod)) == ["approved", "missing"]
+
+
+# ---------------------------------------------------------------- wider scopes
+
+
+@pytest.mark.parametrize("tool", ["refund", None])
+def test_a_wider_scope_given_for_an_id_is_about_the_arguments_of_that_call(tool: str | None) -> None:
+    for scope in ("session", "always"):
+        given = decision(scope=scope, call_id="a", arguments=None, tool=tool)
+        named = call(10, call_id="a")
+        assert verdicts(given, named, call(20, call_id="b"), call(30)) == ["approved", "approved", "approved"]
+        assert verdicts(given, named, call(20, MORE, call_id="a"), complete=True) == ["approved", "missing"]
+        assert verdicts(given, named, call(20, tool="delete", call_id="b"), complete=True) == ["approved", "missing"]
+        again = (
+            call(20, MORE, call_id="a", session="u"),
+            call(30, call_id="c", session="u"),
+        )  # ids are counted anew there
+        assert verdicts(given, named, *again, complete=True) == ["approved", "missing", "approved" if scope == "always" else "missing"]  # fmt: skip
+        assert verdicts(given, altered(call(10, MORE, call_id="a")), call(20, MORE), complete=True) == ["missing", "missing"]  # fmt: skip
+
+
+# ---------------------------------------------------------------- too many alike
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("call_id", [None, "a"])
+def test_too_many_calls_alike_are_denied_as_the_first_are(monkeypatch: pytest.MonkeyPatch, seed: int, call_id: str | None) -> None:  # fmt: skip
+    monkeypatch.setattr("trailhound.collector.assemble.crowds.MAX_LIKE", 8)
+    calls = [call(10 + number, call_id=call_id) for number in range(20)]
+    everything = [*calls, decision(15.5, decision="denied", call_id=call_id), decision(5)]
+    random.Random(seed).shuffle(everything)
+    index, said = ApprovalIndex(Approvals(complete=True)), {}
+    for filed in everything:
+        touched = index.learn(filed) if filed.call is None else index.add(filed)
+        said.update({key: index.verdict(key, shown=False).verdict for key in touched})
+    assert [said[each.key] for each in calls] == ["approved", *["missing"] * 5, *["denied"] * 14]  # type: ignore[index]
+
+
+# ---------------------------------------------------------------- users
+
+
+def test_users_who_named_their_sessions_alike_share_no_approval() -> None:
+    told = at(decision(), SESSION, user="anna")
+    for call_id in (None, "a"):
+        ours, theirs = (at(call(10, call_id=call_id), SESSION, ONE, user=user) for user in ("anna", "bert"))
+        assert verdicts(told, ours, complete=True) == ["approved"]
+        assert verdicts(told, theirs, complete=True) == ["missing"]
+        assert verdicts(told, at(theirs, SESSION, TWO), complete=True) == ["approved"]  # nobody says whose it is
+        assert verdicts(at(told, SESSION), theirs, complete=True) == ["approved"]
+        assert verdicts(at(told, ONE, user="anna"), theirs, complete=True) == ["approved"]  # told in the run itself
+    later = at(call(20), SESSION, TWO, user="anna")
+    assert verdicts(told, at(call(10), SESSION, ONE, user="bert"), later, complete=True) == ["missing", "approved"]
+
+
+@pytest.mark.parametrize("scope", ["session", "always"])
+def test_what_one_user_allows_for_good_is_not_allowed_to_another(scope: str) -> None:
+    told = at(decision(scope=scope), SESSION, user="anna")
+    ours, theirs = at(call(10), SESSION, user="anna"), at(call(20), SESSION, user="bert")
+    assert verdicts(told, ours, theirs, complete=True) == ["approved", "missing"]
