@@ -33,6 +33,7 @@ class Decision(Section):
     arguments_sha256: str | None = Field(None, pattern="^[0-9a-fA-F]{64}$")
     session_id: str | None = Field(None, min_length=1, max_length=256)
     trace_id: str | None = Field(None, pattern="^[0-9a-fA-F]{32}$")
+    user_id: str | None = Field(None, min_length=1, max_length=256)
     actor_type: Literal["human", "policy", "hook", "model", "unknown"] = "human"
     actor_id: str | None = Field(None, max_length=256)
     scope: Literal["once", "session", "always"] = "once"
@@ -93,6 +94,7 @@ def _attributes(decision: Decision) -> dict[str, str | None]:
         "gen_ai.tool.call.id": decision.call_id,
         "gen_ai.tool.call.arguments": None if decision.arguments is None else orjson.dumps(decision.arguments).decode(),
         "gen_ai.conversation.id": decision.session_id,
+        "user.id": decision.user_id,
         "approval.decision": decision.decision,
         "approval.actor.type": decision.actor_type,
         "approval.actor.id": decision.actor_id,

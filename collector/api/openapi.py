@@ -80,7 +80,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         **_object(
             decision={"enum": ["approved", "denied", "edited", "expired", "cancelled", "requested"]},
             tool=_STRING, call_id=_STRING, arguments={}, arguments_sha256={"type": "string", "pattern": "^[0-9a-fA-F]{64}$"},
-            session_id=_STRING, trace_id={"type": "string", "pattern": "^[0-9a-fA-F]{32}$"},
+            session_id=_STRING, trace_id={"type": "string", "pattern": "^[0-9a-fA-F]{32}$"}, user_id=_STRING,
             actor_type={"enum": ["human", "policy", "hook", "model", "unknown"], "default": "human"}, actor_id=_STRING,
             scope={"enum": ["once", "session", "always"], "default": "once"}, reason=_STRING, service=_STRING, decided_at=_TIME,
         ),

@@ -39,7 +39,7 @@ class ApprovalIndex:
         if filed.decisions:
             self._shelves.put(filed, tuple(d for d in filed.decisions if self._judge.trusts_service(d)))
             self._shares.renew()
-            touched += self._with_rivals(self._shelves.touched(filed))
+            touched += self._touched(filed)
         return list(dict.fromkeys(touched))
 
     def add(self, filed: Filed) -> list[CallKey]:
@@ -64,10 +64,15 @@ class ApprovalIndex:
     def _remove(self, filed: Filed) -> list[CallKey]:
         """Take it off its shelves; returns the calls that it may have mattered to."""
         rivals = [each.key for each in self._shares.rivals(filed)] if filed.call is not None else []
-        touched = self._with_rivals(self._shelves.touched(filed)) + self._like_named(filed)
+        touched = self._touched(filed) + self._like_named(filed)
         touched += [*rivals, *self._shelves.remove(filed)]
         self._shares.renew()
         return [key for key in touched if key != filed.key]
+
+    def _touched(self, filed: Filed) -> list[CallKey]:
+        """The calls that what is filed here may matter to, directly or by what others leave."""
+        reached = (call.key for call in self._shares.reached(filed)) if filed.decisions else ()
+        return self._with_rivals([*self._shelves.touched(filed), *reached])
 
     def _naming(self, filed: Filed) -> list[Filed]:
         """Who told of decisions that name this call by its id."""

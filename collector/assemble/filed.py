@@ -59,7 +59,7 @@ class Filed:
         """The place of what holds in every session of the tenant."""
         return (self.key[0], "always")
 
-    def keys(self) -> set[Key]:
+    def found_under(self) -> set[Key]:
         """Under which keys it is found."""
         if self.call is not None:
             return set(keys_of_call(self.call))

@@ -64,6 +64,16 @@ class Shares:
         for key in keys_compared(filed):
             yield from (c.call for c in self._calls(self._connected(filed.places, key), key) if c.call is not None)
 
+    def reached(self, told: Filed) -> Iterator[Call]:
+        """The calls that share approvals with those that a decision is about, where it is filed and where that leads."""
+        answers = any(key[0] == "turn" for key in told.found_under())
+        for filed in (told, *(self._spoken.asking(told.places) if answers else ())):
+            for key in filed.found_under():
+                if key[0] in ("id", "arguments"):
+                    yield from (
+                        c.call for c in self._calls(self._connected(filed.places, key), key) if c.call is not None
+                    )
+
     # ------------------------------------------------------------ by call id
 
     def _by_id(self, filed: Filed) -> tuple[list[Word], list[Word]]:
@@ -119,7 +129,7 @@ class Shares:
             self._pools[place, key] = pool
         free = sorted(filter(self._is_free, pool.words), key=latest)
         if free:
-            refusals = [w.approval for w in words if refuses(w.approval) and w.approval.call_id is not None]
+            refusals = [w for w in words if refuses(w.approval) and w.approval.call_id is not None]
             takers = sorted((c for c in self._calls(places, key) if not self._is_served(c)), key=_order)
             pool.taken = share_out(takers, free, lambda c, w: self._may_take(c, w, refusals))
         return pool
@@ -136,15 +146,15 @@ class Shares:
         assert filed.call is not None
         return filed.call.call_id is not None and bool(self._by_id(filed)[1])
 
-    def _may_take(self, filed: Filed, word: Word, refusals: Iterable[Approval]) -> bool:
+    def _may_take(self, filed: Filed, word: Word, refusals: Iterable[Word]) -> bool:
         if not word.reaches(filed) or not _may_mean(word, filed) or not self._counts(word.approval, filed):
             return False
         return not self._is_refused(filed, word.approval, refusals)
 
-    def _is_refused(self, filed: Filed, approval: Approval, refusals: Iterable[Approval]) -> bool:
+    def _is_refused(self, filed: Filed, approval: Approval, refusals: Iterable[Word]) -> bool:
         """Whether a later word, before the call, about the call that `approval` names or about this call took it back."""
         assert filed.call is not None
-        about = [d for d in refusals if d.call_id == approval.call_id]
+        about = [w.approval for w in refusals if w.approval.call_id == approval.call_id and w.reaches(filed)]
         if filed.call.call_id is not None:
             about += [w.approval for w in self._by_id(filed)[0] if refuses(w.approval)]
         return any(approval.decided_ns < d.decided_ns and self._counts(d, filed) for d in about)

@@ -170,7 +170,7 @@ class Shelves:
         """Take it off its shelves; returns the calls that it may have mattered to."""
         touched = self.touched(filed)
         del self.filed[filed.key]
-        keys = filed.keys() | ({("tool", bare_name(filed.call.tool))} if filed.call is not None else set())
+        keys = filed.found_under() | ({("tool", bare_name(filed.call.tool))} if filed.call is not None else set())
         for place in (*filed.places, filed.always):
             shelf = self._shelves.get(place)
             if shelf is not None:
@@ -181,7 +181,7 @@ class Shelves:
 
     def touched(self, filed: Filed) -> list[CallKey]:
         """The calls that may depend on what is filed here."""
-        keys = filed.keys()
+        keys = filed.found_under()
         broad = any(key[0] in ("tool", "turn") for key in keys) and filed.call is None
         refuses = any(
             d.decision not in ("approved", "edited", "requested") or d.turn is not None for d in filed.decisions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from trailhound.collector.assemble.filed import Key, Place
+from trailhound.collector.assemble.filed import Filed, Key, Place
 from trailhound.collector.assemble.shelves import Shelves
 from trailhound.collector.assemble.words import Said, Word, words_of
 from trailhound.model import Approval
@@ -26,10 +26,17 @@ class Spoken:
             found = {c: told for shelf in self._shelves.of(places) for c, told in shelf.decisions.get(key, {}).items()}
             yield from ((self._shelves.filed[carrier], d) for carrier, told in found.items() for d in told)
 
+    def asking(self, places: Iterable[Place]) -> list[Filed]:
+        """Who asks in a pause, in these places."""
+        carriers = {c: None for shelf in self._shelves.of(places) for told in shelf.decisions.values() for c in told}
+        return [
+            filed for filed in map(self._shelves.filed.__getitem__, carriers) if any(map(asks_in_turn, filed.decisions))
+        ]
+
     def about(self, places: Iterable[Place], key: Key) -> list[Word]:
         """As `words`, with the answers to those that ask in a pause: such an answer names no call."""
         words = self.words(places, key)
-        return [*words, *(answer for word in words if _asks_in_turn(word) for answer in self._answers_to(word))]
+        return [*words, *(answer for word in words if asks_in_turn(word.approval) for answer in self._answers_to(word))]
 
     def _answers_to(self, asked: Word) -> Iterator[Word]:
         """The answer to a request of a pause: the first after it in its place among the answers."""
@@ -46,8 +53,8 @@ class Spoken:
             decision = "cancelled" if edited else said.decision  # it is approved as it became, and filed so
             about = replace(said, decision=decision, tool=request.tool, call_id=request.call_id)
             answer = replace(about, arguments_hash=request.arguments_hash)
-            yield replace(first, approval=answer, places=first.places | asked.places)
+            yield replace(first, approval=answer, places=asked.places)
 
 
-def _asks_in_turn(word: Word) -> bool:
-    return word.approval.turn is not None and word.approval.decision == "requested"
+def asks_in_turn(decision: Approval) -> bool:
+    return decision.turn is not None and decision.decision == "requested"

@@ -261,3 +261,49 @@ def test_an_approval_of_a_call_id_approves_what_the_model_asked_for(fields: dict
 def test_what_a_framework_makes_of_the_arguments_is_no_other_call(asked: Any, ran: Any, verdict: str) -> None:
     yes = log(5, said(call_id="c1", session="s"))
     assert verdicts(agent(), chat(asked), yes, refund(arguments=ran)) == [verdict]
+
+
+# ---------------------------------------------------------------- whose approval it is
+
+
+def test_an_approval_told_in_a_session_and_a_trace_covers_one_call_of_both() -> None:
+    """A desk's record names the session that it decides in, and the trace of the run before it."""
+    by_arguments = {"tool": "refund", "arguments.sha256": digest(ARGS)}
+    nameless = agent(session=None), refund(session=None)
+    other = agent(50, trace=2, number=11), refund(60, trace=2, number=12, parent=11)
+    assert verdicts(*nameless, *other, log(5, said(session="s", **by_arguments), trace=1), complete=True) == ["approved", "missing"]  # fmt: skip
+    assert verdicts(*nameless, *other, log(5, said(session="s", call_id="c1"), trace=1), complete=True) == ["approved", "missing"]  # fmt: skip
+
+
+def test_a_call_of_the_same_arguments_without_an_id_does_not_use_what_names_another() -> None:
+    second = refund(20, number=3, attributes={"gen_ai.tool.call.id": ""})
+    told = log(5, said(call_id="c1", tool="refund", session="s", **{"arguments.sha256": digest(ARGS)}))
+    assert verdicts(agent(), refund(), second, told, complete=True) == ["approved", "missing"]
+
+
+def test_two_users_who_named_their_sessions_alike() -> None:
+    """Sessions that are counted for each user: what one of them allowed is not allowed to the other."""
+    hers = agent(attributes={"user.id": "anna"}), refund()
+    his = agent(50, trace=2, number=11, attributes={"user.id": "bert"}), refund(60, trace=2, number=12, parent=11)
+    by_arguments = said(session="s", tool="refund", **{"arguments.sha256": digest(ARGS)})
+    for told in (said(session="s", call_id="c1"), by_arguments | {"approval.scope": "session"}):
+        assert verdicts(*hers, *his, log(5, told | {"user.id": "anna"}), complete=True) == ["approved", "missing"]
+        assert verdicts(*hers, *his, log(5, told | {"user.id": "bert"}), complete=True) == ["missing", "approved"]
+        assert verdicts(*his, log(5, told), complete=True) == ["approved"]  # nobody says whose it is
+    assert verdicts(*hers, log(5, by_arguments | {"user.id": "desk"}, trace=1), complete=True) == [
+        "approved"
+    ]  # in the run itself
+
+
+def test_what_ran_altered_covers_no_other_call_and_leaves_its_approval() -> None:
+    """The id is used again, for what was approved."""
+    other = ARGS | {"amount": 490}
+    yes = log(5, said(call_id="c1", session="s"))
+    assert verdicts(agent(), chat(ARGS), yes, refund(arguments=other), refund(20, number=3)) == ["missing", "approved"]
+
+
+def test_what_the_model_asked_for_is_known_in_the_trace_that_resumes_the_run() -> None:
+    """Its request stands in the trace that paused."""
+    asked, yes = (agent(), chat(ARGS)), log(5, said(call_id="c1", session="s"))
+    for arguments, verdict in ((ARGS, "approved"), (ARGS | {"amount": 490}, "missing")):
+        assert verdicts(*asked, yes, refund(20, arguments, trace=2, number=12, parent=0)) == [verdict]
