@@ -54,7 +54,7 @@ class ApprovalIndex:
         self._shares.renew()
         named = bool(self._naming(filed))  # then it takes what names it, and leaves to all others what does not
         touched += [c.key for c in self._shares.rivals(filed) if named or c.order >= call.order]
-        return list(dict.fromkeys([call.key, *touched, *self._with_rivals(crowded_out), *self._like_named(filed)]))
+        return list(dict.fromkeys([call.key, *touched, *crowded_out, *self._like_named(filed)]))
 
     def forget(self, key: CallKey) -> list[CallKey]:
         """The call turned out to be none; returns the calls whose verdict may have changed."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trailhound.collector.assemble.filed import ANY_TOOL, Call, CallKey, Filed, Key, Place
+from trailhound.collector.assemble.matching import share_out
 from trailhound.collector.assemble.shelves import Shelves
 from trailhound.collector.assemble.spoken import Spoken
 from trailhound.collector.assemble.words import (
@@ -25,10 +26,18 @@ Counts = Callable[[Approval, Filed], bool]
 
 
 @dataclass(slots=True)
-class _Pool:
-    """The words on one tool and arguments in all places that they connect, and what the calls there take of them."""
+class _Area:
+    """The places that words under one key connect, with the calls there that are compared with each other."""
 
     places: dict[Place, None]
+    calls: list[Filed]
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The words on one tool and arguments in an area, and what the calls there take of them."""
+
+    area: _Area
     words: list[Word]
     taken: dict[CallKey, Word]
 
@@ -42,11 +51,13 @@ class Shares:
 
     def __init__(self, shelves: Shelves, trusts: Callable[[Approval], bool], counts: Counts) -> None:
         self._shelves, self._spoken, self._counts = shelves, Spoken(shelves, trusts), counts
+        self._areas: dict[tuple[Place, Key], _Area] = {}
         self._pools: dict[tuple[Place, Key], _Pool] = {}
         self._named_words: dict[CallKey, tuple[list[Word], list[Word]]] = {}
 
     def renew(self) -> None:
         """What is filed has changed: everything is looked at again."""
+        self._areas.clear()
         self._pools.clear()
         self._named_words.clear()
 
@@ -61,8 +72,12 @@ class Shares:
 
     def rivals(self, filed: Filed) -> Iterator[Call]:
         """The calls whose approval may be another one because of this call, itself included."""
-        for key in keys_compared(filed):
-            yield from (c.call for c in self._calls(self._connected(filed.places, key), key) if c.call is not None)
+        by_id, by_arguments = keys_compared(filed)
+        yield from self._reach(filed, by_id)
+        like = list(self._reach(filed, by_arguments))
+        # where all have ids and none takes what names none, each has its own
+        if any(call.call_id is None for call in like) or self._pool(filed, by_arguments).taken:
+            yield from like
 
     def reached(self, told: Filed) -> Iterator[Call]:
         """The calls that share approvals with those that a decision is about, where it is filed and where that leads."""
@@ -70,9 +85,10 @@ class Shares:
         for filed in (told, *(self._spoken.asking(told.places) if answers else ())):
             for key in filed.found_under():
                 if key[0] in ("id", "arguments"):
-                    yield from (
-                        c.call for c in self._calls(self._connected(filed.places, key), key) if c.call is not None
-                    )
+                    yield from self._reach(filed, key)
+
+    def _reach(self, filed: Filed, key: Key) -> Iterator[Call]:
+        return (c.call for c in self._area(filed.places, key).calls if c.call is not None)
 
     # ------------------------------------------------------------ by call id
 
@@ -119,18 +135,18 @@ class Shares:
         return told, taken
 
     def _pool(self, filed: Filed, key: Key) -> _Pool:
+        area = self._area(filed.places, key)
         known = self._pools.get((filed.places[0], key))
-        if known is not None and all(place in known.places for place in filed.places):
+        if known is not None and known.area is area:
             return known
-        places = dict.fromkeys(self._connected(filed.places, key))
-        words = self._spoken.about(places, key)
-        pool = _Pool(places, paired(words), {})
-        for place in places if words else ():
+        words = self._spoken.about(area.places, key)
+        pool = _Pool(area, paired(words), {})
+        for place in area.places if words else ():
             self._pools[place, key] = pool
         free = sorted(filter(self._is_free, pool.words), key=latest)
         if free:
             refusals = [w for w in words if refuses(w.approval) and w.approval.call_id is not None]
-            takers = sorted((c for c in self._calls(places, key) if not self._is_served(c)), key=_order)
+            takers = sorted((c for c in area.calls if not self._is_served(c)), key=_order)
             pool.taken = share_out(takers, free, lambda c, w: self._may_take(c, w, refusals))
         return pool
 
@@ -195,19 +211,23 @@ class Shares:
         filed = [self._shelves.filed[call] for call in found]
         return [each for each in filed if self._is_compared(each, key)]
 
-    def _connected(self, places: Iterable[Place], key: Key) -> Sequence[Place]:
-        """The places to which the words in these reach, by their carriers and by the calls that find them."""
+    def _area(self, places: Sequence[Place], key: Key) -> _Area:
+        """Where the words in these places reach, by their carriers and by the calls that find them."""
+        known = self._areas.get((places[0], key)) if places else None
+        if known is not None and all(place in known.places for place in places):
+            return known
         found = dict.fromkeys(places)
-        if not any(key in shelf.decisions for shelf in self._shelves.of(found)):
-            return list(found)
         queue = list(found)
-        for place in queue:
+        alone = not any(key in shelf.decisions for shelf in self._shelves.of(found))
+        for place in queue if not alone else ():
             keys = [*self._shelves.told(place, key), *self._shelves.compared(place, key)]
             for other in (p for each in keys for p in self._shelves.filed[each].places):
                 if other not in found:
                     found[other] = None
                     queue.append(other)
-        return queue
+        area = _Area(found, self._calls(found, key))
+        self._areas.update({} if alone else {(place, key): area for place in found})
+        return area
 
     def _is_compared(self, filed: Filed, key: Key) -> bool:
         """Whether a call has such a key and is none of too many alike in any of its places: approvals of those cover
@@ -232,41 +252,3 @@ def _may_mean(word: Word, filed: Filed) -> bool:
 def _order(filed: Filed) -> tuple[object, ...]:
     assert filed.call is not None
     return filed.call.order
-
-
-def share_out(
-    calls: Sequence[Filed], words: Sequence[Word], may_take: Callable[[Filed, Word], bool]
-) -> dict[CallKey, Word]:
-    """What each of `calls` gets when it is its turn: in order, each takes one of `words`, and what an earlier one has is
-    left to a later one where the earlier may take another instead (augmenting paths, Kuhn 1955)."""
-    holders: dict[int, int] = {}
-    held: dict[int, int] = {}
-    may: list[list[int]] = []
-    taken: dict[CallKey, Word] = {}
-    for number, filed in enumerate(calls):
-        may.append([w for w, word in enumerate(words) if may_take(filed, word)])
-        _augment(number, may, holders, held)
-        if number in held and filed.call is not None:
-            taken[filed.call.key] = words[held[number]]
-    return taken
-
-
-def _augment(root: int, may: list[list[int]], holders: dict[int, int], held: dict[int, int]) -> None:
-    """Give call `root` a word, if that leaves every call that has one with one."""
-    came: dict[int, int] = {}
-    queue = [root]
-    for call in queue:
-        for word in may[call]:
-            if word in came:
-                continue
-            came[word] = call
-            if word in holders:
-                queue.append(holders[word])
-                continue
-            while True:  # back along the way, each call leaves its word to the one before it
-                giver = came[word]
-                before = held.get(giver)
-                holders[word], held[giver] = giver, word
-                if before is None:
-                    return
-                word = before

@@ -164,6 +164,11 @@ def test_a_wider_scope_given_for_an_id_is_about_the_arguments_of_that_call(tool:
         assert verdicts(given, altered(call(10, MORE, call_id="a")), call(20, MORE), complete=True) == ["missing", "missing"]  # fmt: skip
 
 
+def test_a_decision_for_always_needs_no_place() -> None:
+    given = at(decision(scope="always", call_id="a"))
+    assert verdicts(given, call(10), call(20, session="u")) == ["approved", "approved"]
+
+
 # ---------------------------------------------------------------- too many alike
 
 
