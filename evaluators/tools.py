@@ -142,15 +142,16 @@ class Tools:
 
 
 def is_named(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a tool's name, or its bare name if it is an MCP tool's, is one of `patterns` (names or globs)."""
+    """Whether a tool's name, or its bare name if it is an MCP tool's or a plugin's, is one of `patterns` (names or globs)."""
     bare = bare_name(name)
     return any(fnmatchcase(name, each) or fnmatchcase(bare, each) for each in patterns)
 
 
 def bare_name(name: str) -> str:
-    """`issue_refund` of `mcp__shop__issue_refund` (the names that MCP clients give the tools of a server), else `name`."""
+    """`issue_refund` of `mcp__shop__issue_refund` (the names that MCP clients give the tools of a server) and of
+    `Shop.issue_refund` (a function of a plugin or name space), else `name`."""
     if not name.startswith("mcp__"):
-        return name
+        return name.rpartition(".")[2] or name
     server, _, tool = name.removeprefix("mcp__").partition("__")
     return tool if server and tool else name
 

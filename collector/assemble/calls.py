@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from trailhound.collector.assemble.facts import ToolFacts
-from trailhound.collector.assemble.failed import FailedAgents
-from trailhound.collector.assemble.known import Known, asked_at, asked_for, is_transfer, made_of, take_back
+from trailhound.collector.assemble.inner import speaks_for, spoken_for
+from trailhound.collector.assemble.known import Known, asked_for, is_transfer, take_back
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.collector.assemble.news import Notes
 from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.packing import Own
-from trailhound.collector.assemble.unread import UnreadAnswers
+from trailhound.collector.assemble.pairing import Pairing
+from trailhound.collector.assemble.unseen import UnseenCalls
 from trailhound.collector.dialects.approvals import MESSAGE
 from trailhound.model import Step, ToolCall
 
@@ -27,52 +28,42 @@ class Host(Protocol):
 
 
 class Calls:
-    """Joins everything that is known of each tool call of a run.
+    """Joins everything that is known of each tool call of a run; of those without a span see `UnseenCalls`.
 
-    A call is synthesised only where nothing in the run records tools: there, a request whose response a later model
-    call was given did run. Where tools have spans of their own, a request without a span did not run.
     `take` and `put` are called around every change of a step that counts, so that sums and rules follow. `add` only
     notes what came; `settle` draws the conclusions, once for all that came together.
     """
 
     __slots__ = (
         "_all",
-        "_allowed",
         "_asked",
         "_facts",
-        "_failed",
-        "_hand_overs",
         "_known",
         "_new",
-        "_recorded",
-        "_unread",
+        "_pairing",
+        "_unseen",
         "cut",
+        "own",
         "synthetic",
     )
 
     def __init__(self) -> None:
         self.cut = 0
         """Steps beside the calls of tools whose content the sender cut."""
-        self.synthetic: dict[str, Step] = {}
         self._known: dict[str, Known] = {}
         self._new: list[str] = []
         """Ids of calls that something new was said of since the last `settle`."""
         self._all = False
         """Whether every request must be looked at again."""
-        self._allowed = False
-        """Whether any call was let through."""
         self._facts = ToolFacts()
+        self.own: dict[tuple[str, str], Own] = self._facts.own
+        """By (trace id, span id): what the spans of calls said themselves, where that was completed."""
         self._asked: set[tuple[str, str | None]] | None = None
         """(tool, hash of the arguments) of the requests, from when somebody wants to know on."""
-        self._failed = FailedAgents()
-        self._hand_overs = 0
-        self._recorded = False
-        self._unread = UnreadAnswers()
-
-    @property
-    def own(self) -> dict[tuple[str, str], Own]:
-        """By (trace id, span id): what the spans of calls said themselves, where that was completed."""
-        return self._facts.own
+        self._pairing = Pairing()
+        self._unseen = UnseenCalls(self._known)
+        self.synthetic: Mapping[str, Step] = self._unseen.made
+        """By call id, the steps of calls that no span shows."""
 
     def requests(self, call_id: str | None) -> Sequence[ToolCall]:
         """What models asked for under this id, once each."""
@@ -92,13 +83,7 @@ class Calls:
 
     def of(self, model: Step) -> list[Step]:
         """The synthetic calls that were read out of one model call."""
-        if not self.synthetic:
-            return []
-        return [
-            self.synthetic[c.call_id]
-            for c in model.tool_requests
-            if c.call_id in self.synthetic and self._known[c.call_id].asked_by is model
-        ]
+        return self._unseen.of(model)
 
     def add(self, steps: Sequence[Step], lineage: Lineage, host: Host) -> None:
         """Take steps that were placed and counted."""
@@ -108,8 +93,8 @@ class Calls:
                 self._add_span(step, step.tool, lineage, host)
             elif step.speaks_for_parent:
                 self._hear_child(step, lineage, host)
-            elif step.container and self._failed.add(step):
-                self._new.extend(call_id for call_id in self.synthetic if self._known[call_id].given is None)
+            elif step.container:
+                self._new += self._unseen.add_failed(step)
             if kind == "llm" and (step.tool_requests or step.tool_responses):
                 self._add_messages(step, host)
             if step.truncated and kind != "tool":
@@ -117,41 +102,60 @@ class Calls:
             if step.approvals:
                 self._add_approvals(step)
             if kind == "handoff":
-                self._hand_overs += 1
+                self._unseen.hand_overs += 1
                 self._all = True
-            if not self._recorded and (step.records_tools or kind == "tool"):
-                self._recorded = self._all = True
+            if not self._unseen.recorded and (step.records_tools or kind == "tool"):
+                self._unseen.recorded = self._all = True
 
     def _note_cut(self, step: Step) -> None:
         self.cut += 1
         if step.kind == "llm":
-            self._unread.add(step)
-            self._new.extend(call_id for call_id, made in self.synthetic.items() if made.status == "open")
+            self._new += self._unseen.add_cut(step)
 
     def settle(self, host: Host) -> None:
         """Bring the spans of calls and the synthetic calls up to date with what came."""
-        if not self._new and not self._all:
+        if not self._new and not self._all and not self._pairing.waits:
             return
+        self._pair(host)
         new, self._new = sorted(set(self._new)), []
         for call_id in new:
             self._complete(self._known[call_id], host)
-        if not self._recorded or self._hand_overs or self._allowed or self.synthetic:
-            if self._all or (self._hand_overs and any(is_transfer(self._known[call_id]) for call_id in new)):
+        if self._unseen.possible:
+            if self._all or (self._unseen.hand_overs and any(is_transfer(self._known[call_id]) for call_id in new)):
                 new = sorted(call_id for call_id, known in self._known.items() if known.asked or known.spans)
-            self._synthesise(new, host)
+            for old, made in self._unseen.calls(new):
+                if old is not None:
+                    host.leave(old)
+                if made is not None:
+                    host.enter([made])
         self._all = False
+
+    def _pair(self, host: Host) -> None:
+        """Give spans that name no call the one they carried out (`Pairing`)."""
+        for span, before, after in self._pairing.settle(self._known):
+            if before is not None:
+                self._leave_call(span, before)
+            if after is None:
+                self._derive(span, None, host, last=True)
+            else:
+                self._known[after].spans += (span,)
+                self._new.append(after)
+
+    def _leave_call(self, span: Step, call_id: str) -> None:
+        known = self._known[call_id]
+        known.spans = tuple(s for s in known.spans if s is not span)
+        self._new.append(call_id)
 
     def swap(self, old: Step, new: Step) -> None:
         """A later report is about to take the place of an earlier one: `add` follows."""
-        known = self._known.get(old.tool.call_id) if old.tool is not None and old.tool.call_id is not None else None
-        if known is not None and old.tool is not None and old.tool.call_id is not None:
-            known.spans = tuple(s for s in known.spans if s is not old)
-            self._new.append(old.tool.call_id)
+        call_id = self._pairing.remove(old) or (old.tool.call_id if old.tool is not None else None)
+        if call_id is not None and call_id in self._known:
+            self._leave_call(old, call_id)
         take_back(old.tool_requests, self._known)
         self._facts.restore(old)
         self._facts.drop_child(old)
-        self._failed.remove(old)
-        self._unread.remove(old)
+        self._facts.forget_children(old)
+        self._unseen.remove(old)
         self.cut -= old.truncated and old.kind != "tool"
         asked, given = ({c.call_id: c for c in calls} for calls in (new.tool_requests, new.tool_responses))
         for call_id in [c.call_id for c in (*old.tool_requests, *old.tool_responses) if c.call_id in self._known]:
@@ -159,6 +163,8 @@ class Calls:
             self._new.append(call_id)
             if known.asked_by is old:
                 known.asked, known.asked_by = asked.get(call_id), new if call_id in asked else None
+                if known.asked is not None:
+                    self._pairing.ask(new, known.asked.name, call_id)
             if known.given_to is old:
                 known.given, known.given_to = given.get(call_id), new if call_id in given else None
 
@@ -189,7 +195,7 @@ class Calls:
 
     def _add_span(self, step: Step, tool: ToolCall, lineage: Lineage, host: Host) -> None:
         below = lineage.children.get(step.span_id)
-        children = [c for c in below if c.speaks_for_parent] if below else None
+        children = [c for c in below if speaks_for(c, step)] if below else None
         if children:
             self._facts.add_children(step, children)
         if (call_id := tool.call_id) is not None:
@@ -198,17 +204,18 @@ class Calls:
             self._new.append(call_id)
         elif children:
             self._derive(step, None, host, last=True)
+        self._pairing.add(step, self._known)
+        self._hear_child(step, lineage, host)
 
     def _hear_child(self, child: Step, lineage: Lineage, host: Host) -> None:
         """A span below a tool's that says how the call went; the tool's span may have come before it."""
-        parent = lineage.steps.get(child.parent_span_id)
-        if parent is not None and parent.kind == "tool" and parent.tool is not None:
-            self._facts.add_children(parent, [child])
-            host.notes.hint(parent)
-            if parent.tool.call_id is None:
-                self._derive(parent, None, host, last=True)
+        for span, inner in spoken_for(child, lineage):
+            self._facts.add_children(span, [inner])
+            host.notes.hint(span)
+            if span.tool is not None and span.tool.call_id is not None:
+                self._new.append(span.tool.call_id)
             else:
-                self._new.append(parent.tool.call_id)
+                self._derive(span, None, host, last=True)
 
     def _complete(self, known: Known, host: Host) -> None:
         """Give the spans of one call everything that is known of it; only the last can have run (see `ToolFacts`)."""
@@ -255,6 +262,7 @@ class Calls:
                 if (before := known.asked_by) is None or _precedes(step, before):
                     known.asked, known.asked_by = call, step
                     self._new.append(call_id)
+                    self._pairing.ask(step, call.name, call_id)
                     if self._asked is not None:
                         self._asked.add((call.name, call.arguments_hash))
         for call in step.tool_responses:
@@ -267,33 +275,8 @@ class Calls:
     def _add_approvals(self, step: Step) -> None:
         for said in step.approvals:
             if said.source == MESSAGE and said.decision in ("approved", "edited") and said.call_id is not None:
-                self._of_id(said.call_id).allowed = self._allowed = True
+                self._of_id(said.call_id).allowed = self._unseen.allowed = True
                 self._new.append(said.call_id)
-
-    # ------------------------------------------------------------ calls without a span
-
-    def _ran(self, known: Known) -> bool:
-        """Whether a call without a span is known to have run."""
-        if known.spans:
-            return False
-        if not self._recorded or (known.allowed and known.given is not None):
-            return True
-        if not self._hand_overs or not is_transfer(known):
-            return False
-        transfers = sorted(filter(is_transfer, self._known.values()), key=asked_at)
-        return any(other is known for other in transfers[: self._hand_overs])
-
-    def _synthesise(self, call_ids: list[str], host: Host) -> None:
-        for call_id in call_ids:
-            known = self._known[call_id]
-            old = self.synthetic.pop(call_id, None)
-            if old is not None:
-                host.leave(old)
-            if known.asked is not None and self._ran(known):
-                failed = self._failed.over(known.asked_by, known.asked) if known.asked_by and not known.given else None
-                unread = self._unread.after(known.asked_by) if known.asked_by and not known.given else None
-                made = self.synthetic[call_id] = made_of(call_id, known, failed, unread, handed_over=self._recorded)
-                host.enter([made])
 
 
 def _precedes(step: Step, other: Step) -> bool:

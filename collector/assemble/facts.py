@@ -10,6 +10,9 @@ from trailhound.collector.assemble.packing import Own
 from trailhound.collector.dialects import settle
 from trailhound.model import Approval, Step, ToolCall
 
+MAX_INNER = 8
+"""How deep spans of one call are followed: a framework's, an instrumentation's, an MCP client's and a server's."""
+
 
 class ToolFacts:
     """Derives the facts of tool spans, always anew from the span as it was read: the order of arrival is no matter.
@@ -30,13 +33,18 @@ class ToolFacts:
         self.told: list[Step] = []
 
     def add_children(self, span: Step, children: Sequence[Step]) -> None:
-        """Note spans below a tool's that speak for it (`Step.speaks_for_parent`)."""
+        """Note spans below a tool's that speak for it (`inner.speaks_for`)."""
         known = self._children.setdefault((span.trace_id, span.span_id), [])
         known += [c for c in children if not any(c is k for k in known)]
 
     def voices(self, span: Step) -> Sequence[Step]:
-        """The spans below `span` that speak for it."""
-        return self._children.get((span.trace_id, span.span_id), ())
+        """The spans below `span` that tell of its approval or execution."""
+        known = self._children.get((span.trace_id, span.span_id), ())
+        return [child for child in known if child.speaks_for_parent]
+
+    def forget_children(self, span: Step) -> None:
+        """A later report takes the place of `span`: what is below it is asked anew whether it speaks for it."""
+        self._children.pop((span.trace_id, span.span_id), None)
 
     def drop_child(self, child: Step) -> None:
         """A later report takes the place of a span that spoke for its parent."""
@@ -72,14 +80,33 @@ class ToolFacts:
         elif last:
             self._hear(derived, own, result, failed)
             derived = _settled(span, derived)
+        if own.status in ("ok", "error"):
+            self._hear_inner(derived, key)
         for child in self._children.get(key, ()):
-            _hear_child(derived, child)
-            self._tell_child(derived, child, span)
+            if child.speaks_for_parent:
+                _hear_child(derived, child)
+                self._tell_child(derived, child, span)
         if derived == now:
             return False
         self.own.setdefault(key, own)
         self._next = derived
         return True
+
+    def _hear_inner(self, derived: Own, key: tuple[str, str]) -> None:
+        """Add what the spans of the same call further in say, each as it was read; of several attempts, the last."""
+        for _ in range(MAX_INNER):
+            attempts = [c for c in self._children.get(key, ()) if not c.speaks_for_parent]
+            if not attempts:
+                return
+            last = max(attempts, key=lambda c: (c.end_ns, c.order))
+            assert last.tool is not None
+            key = (last.trace_id, last.span_id)
+            said = self.own.get(key) or _known(last, last.tool)
+            if derived.status == "ok" and said.status == "error":
+                derived.status, derived.error = "error", said.error
+            if derived.arguments is None and said.arguments is not None:
+                derived.arguments, derived.arguments_hash = said.arguments, said.arguments_hash
+            derived.result = said.result if derived.result is None else derived.result
 
     def _tell_child(self, derived: Own, child: Step, span: Step) -> None:
         """A decision in a child is one about this very call."""

@@ -23,6 +23,8 @@ _COUNTS = {
     "cache_read_tokens": "cachedContentTokenCount",
     "reasoning_tokens": "thoughtsTokenCount",
 }
+_NO_ID = "<not specified>"
+"""The call id in the span of a tool that raised (2.13)."""
 _WAITS, _REJECTED = "requires confirmation", "call is rejected"
 """In `error` of the result, google-adk 2.13 `functions.py`."""
 
@@ -60,12 +62,19 @@ def _tool(step: Step) -> None:
     if tool.name == MERGED:
         step.kind = "other"
         return
-    tool.result = None if tool.result == {} else tool.result
+    tool.call_id = None if tool.call_id == _NO_ID else tool.call_id
+    tool.result = None if tool.result == {} else _response(tool.result)
     said = tool.result.get("error") if isinstance(tool.result, dict) else None
     if isinstance(said, str) and _WAITS in said:
         step.status, step.error = "pending", None
     elif isinstance(said, str) and _REJECTED in said:
         step.status = "denied"
+
+
+def _response(result: Any) -> Any:
+    """What the function returned, out of the FunctionResponse that OpenInference records for it."""
+    whole_part = isinstance(result, dict) and result.keys() == {"id", "name", "response"}
+    return result["response"] if whole_part else result
 
 
 def _first_schema(step: Step, seen: Seen) -> None:

@@ -1,6 +1,7 @@
-"""Amazon Bedrock under botocore's instrumentation: OTel GenAI, but input tokens as Converse counts them, without the cached.
+"""Amazon Bedrock under botocore's and OpenLLMetry's instrumentations: input tokens as Bedrock counts them, without the cached.
 
-opentelemetry-instrumentation-botocore 0.66b2 copies `inputTokens`, `cacheReadInputTokens` and `cacheWriteInputTokens`.
+opentelemetry-instrumentation-botocore 0.66b2 and -bedrock 0.62 copy `inputTokens`, `cacheReadInputTokens` and
+`cacheWriteInputTokens`; the latter's total is the sum of the first and the output.
 """
 
 from __future__ import annotations
@@ -18,6 +19,6 @@ def refine(step: Step, seen: Seen) -> None:
 DIALECT = Dialect(
     name="botocore",
     order=97,
-    scopes=("opentelemetry.instrumentation.botocore.",),
+    scopes=("opentelemetry.instrumentation.botocore.", "opentelemetry.instrumentation.bedrock"),
     refine=refine,
 )

@@ -17,6 +17,7 @@ DIALECT = Dialect(
             "langsmith.metadata.thread_id",
             "langsmith.metadata.conversation_id",
             "gcp.vertex.agent.session_id",
+            "lmnr.association.properties.metadata.openai.agents.group_id",
             "ai.telemetry.metadata.sessionId",
             "ai.telemetry.metadata.session_id",
             "ai.settings.context.sessionId",

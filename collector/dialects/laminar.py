@@ -6,12 +6,23 @@ from trailhound.collector.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect,
 from trailhound.collector.dialects.toolcalls import unwrap_python
 from trailhound.model import Step
 
+_TURN = "agents.turn"
+"""A turn of the OpenAI Agents SDK (lmnr 0.8)."""
+
 
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         unwrap_python(step)
+        if step.status == "ok" and step.tool is not None and step.tool.result is None and _of_openai_agents(seen):
+            step.status = "pending"
     elif step.container and not step.parent_span_id and step.agent is None:
         step.agent = step.name  # the function that was observed; nothing else names the agent
+
+
+def _of_openai_agents(seen: Seen) -> bool:
+    """Whether the SDK itself made the span: without an output it is of a call that waits for approval."""
+    path = seen.span.attributes.get("lmnr.span.path")
+    return isinstance(path, list) and _TURN in path
 
 
 DIALECT = Dialect(

@@ -30,6 +30,8 @@ def refine(step: Step, seen: Seen) -> None:
     if step.usage is not None:
         _details(step, facts)
         recorded.details(step, facts.get("output"))
+    if step.kind == "llm":
+        recorded.identify(step, facts.get("output"))
 
 
 def _details(step: Step, facts: dict[str, Any]) -> None:

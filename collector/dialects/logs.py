@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trailhound.canonical import parse_json
 from trailhound.collector.dialects import approvals
 from trailhound.model import LogRecord, Span, SpanEvent
 
@@ -25,7 +26,8 @@ def as_span(record: LogRecord) -> Span | None:
     attributes = dict(record.attributes)
     if name.startswith(_GENAI):
         attributes.setdefault("gen_ai.operation.name", "chat")
-    body = record.body if isinstance(record.body, dict) else {}
+    said = _message(record.body) if name.startswith(_GENAI) else record.body
+    body = said if isinstance(said, dict) else {}
     return Span(
         tenant=record.tenant,
         trace_id=record.trace_id,
@@ -38,7 +40,7 @@ def as_span(record: LogRecord) -> Span | None:
         attributes=attributes,
         resource=record.resource,
         scope=record.scope,
-        events=[SpanEvent(name, record.time_ns, _content(name, record.body, {**record.attributes, **body}))],
+        events=[SpanEvent(name, record.time_ns, _content(name, said, {**record.attributes, **body}))],
         received_ns=record.received_ns,
     )
 
@@ -74,6 +76,12 @@ def _name(record: LogRecord) -> str:
     if name or not isinstance(record.body, str):
         return str(name)
     return record.body if record.body.startswith(_GENAI) else ""
+
+
+def _message(body: Any) -> Any:
+    """A body that is the JSON text of a message or of a choice (Semantic Kernel up to 1.2x), else the body itself."""
+    said = parse_json(body)
+    return said if isinstance(said, dict) and ("role" in said or "message" in said) else body
 
 
 def _content(name: str, body: Any, attributes: dict[str, Any]) -> dict[str, Any]:

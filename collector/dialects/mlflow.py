@@ -37,12 +37,17 @@ TYPES: dict[str, KindOf] = {
     **dict.fromkeys(("PARSER", "MEMORY", "EVALUATOR", "UNKNOWN"), OTHER),
 }
 
+_AGENT_RUN = "mlflow.openai.agent_run_root"
+"""On the span of a whole run of the OpenAI Agents SDK (MLflow 3.18)."""
+
 
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.usage is None:
         step.usage = _usage(parse_json(facts.get("mlflow_usage")))
     recorded.details(step, facts.get("output"))
+    if step.kind == "tool":
+        _tool(step, seen)
     cost = parse_json(facts.get("mlflow_cost"))
     if step.cost_usd is None and isinstance(cost, Mapping):
         step.cost_usd = money(cost.get("total_cost"))
@@ -51,12 +56,32 @@ def refine(step: Step, seen: Seen) -> None:
         step.model = Model(_word(facts.get("mlflow_provider")), _word(facts["mlflow_model"]), None)
     if step.model is None and step.kind == "llm":
         step.model = _model(parse_json(facts.get("input")), parse_json(facts.get("output")))
-    step.session_id = step.session_id or _word(facts.get("mlflow_session"))
+    step.session_id = step.session_id or _word(facts.get("mlflow_session")) or _group(seen)
     step.user_id = step.user_id or _word(facts.get("mlflow_user"))
     if step.kind == "agent" and step.agent is None:
         step.agent = (
             _word(seen.span.attributes.get("name")) or step.name
         )  # the name of an agent of pydantic-ai, which MLflow copies from its fields
+
+
+def _tool(step: Step, seen: Seen) -> None:
+    """What a traced function returned may be null. A framework's tool span without outputs is of a call that did not
+    return: the OpenAI Agents SDK ends that of one that waits for approval so."""
+    tool = step.tool
+    if tool is None or tool.result != "null":
+        return
+    tool.result = None
+    if step.status == "ok" and tool.arguments is not None and "mlflow.spanFunctionName" not in seen.span.attributes:
+        step.status = "pending"
+
+
+def _group(seen: Seen) -> str | None:
+    """The conversation of a run of the OpenAI Agents SDK: `group_id` in the recorded arguments of `Runner.run`."""
+    if _AGENT_RUN not in seen.span.attributes:
+        return None
+    given = parse_json(seen.span.attributes.get("kwargs"))
+    config = given.get("run_config") if isinstance(given, Mapping) else None
+    return text(config.get("group_id")) if isinstance(config, Mapping) else None
 
 
 def _usage(given: Any) -> Any:

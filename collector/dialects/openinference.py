@@ -29,6 +29,7 @@ from trailhound.model import Step
 
 SCOPE = "openinference.instrumentation."
 _JAVASCRIPT = "@arizeai/openinference-instrumentation-"
+_DSPY = SCOPE + "dspy"
 _RECORDING = frozenset(
     (
         "ag2",
@@ -61,6 +62,7 @@ def refine(step: Step, seen: Seen) -> None:
         _hand_over(step, seen)
         unwrap_python(step)
         langchain.unwrap_result(step)
+        _dspy(step)
     elif step.kind == "agent":
         _agent(step, seen)
     elif step.kind == "llm":
@@ -78,6 +80,16 @@ def _hand_over(step: Step, seen: Seen) -> None:
         step.input, step.output = seen.facts.get("input"), seen.facts.get("output")
         named = step.output if isinstance(step.output, str) else step.name.removeprefix("handoff").removeprefix(" to ")
         step.hands_to = named.strip() or None
+
+
+def _dspy(step: Step) -> None:
+    """DSPy's tools are called `X.__call__`; `finish` is how its ReAct module says that it is done (dspy 3.4)."""
+    tool = step.tool
+    if tool is None or step.instrumentation != _DSPY:
+        return
+    tool.name = tool.name.removesuffix(".__call__")
+    if tool.name == "finish":
+        step.kind, step.tool = "other", None
 
 
 def _agent(step: Step, seen: Seen) -> None:

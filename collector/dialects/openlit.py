@@ -11,6 +11,15 @@ from trailhound.model import Step
 _RESULT, _WAITS = "FunctionToolResult(", "run_item=ToolApprovalItem("
 """In the repr that stands for a result of the OpenAI Agents SDK: it was not run, but is to be approved."""
 
+_RECORDING = frozenset(
+    ("agno", "claude_agent_sdk", "google_adk", "langchain", "langgraph", "openai_agents", "smolagents", "strands")
+)
+"""Instrumentations of openlit 1.45 that give each tool a span; of CrewAI's only some versions do."""
+
+
+def records_tools(scope: str) -> bool:
+    return scope.rpartition(".")[2] in _RECORDING
+
 
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "agent" and step.agent is None:
@@ -28,5 +37,6 @@ DIALECT = Dialect(
     scopes=("openlit", "openlit."),
     keys=("openlit.", "gen_ai.agent.human_input"),
     fields={"cost": ("gen_ai.usage.cost",), "input": ("gen_ai.agent.human_input",)},
+    records_tools=records_tools,
     refine=refine,
 )

@@ -35,12 +35,17 @@ def complete(step: Step, seen: Seen) -> None:
     if step.usage is None and isinstance(output, str) and '"usage":' in output:
         step.usage = _usage(output)
     details(step, output)
-    if step.response_id is None and isinstance(output, str):
-        step.response_id = _answer_id(output)
+    identify(step, output)
     if any(call.call_id is None for call in step.tool_requests):
         _requests(step, output)
     if not step.tool_responses and any(_of_a_tool(path, value) for (_, path), value in seen.flat.get("input", ())):
         _responses(step, seen.facts.get("input"))
+
+
+def identify(step: Step, output: Any) -> None:
+    """Add the provider's id of the answer, by which another instrumentation's span of the same call is known."""
+    if step.response_id is None and isinstance(output, str):
+        step.response_id = _answer_id(output)
 
 
 def _usage(output: str) -> Usage | None:

@@ -2,11 +2,16 @@
 
 Up to 1.2x the span of a function has nothing but its name, `Plugin-function`; what it was given and returned is in the
 log records of the model calls around it.
+
+Models know a function as `Plugin-function`, because a dot may not be in the name of a tool; Semantic Kernel's own
+templates write `Plugin.function`, and so do we: its bare name is then told as that of any other tool.
 """
+
+from dataclasses import replace
 
 from trailhound.collector.dialects.base import CHAIN, TOOL, Dialect, Seen
 from trailhound.collector.dialects.toolcalls import tool_call
-from trailhound.model import Step
+from trailhound.model import Step, ToolCall
 
 _FUNCTION = "semantic_kernel.functions.kernel_function"
 
@@ -15,6 +20,16 @@ def refine(step: Step, seen: Seen) -> None:
     if step.kind == "other" and step.instrumentation == _FUNCTION:
         step.kind, step.container = TOOL
         step.tool = tool_call(step.name, None, None)
+    if step.tool is not None:
+        step.tool = _dotted(step.tool)
+    if step.tool_requests:
+        step.tool_requests = tuple(map(_dotted, step.tool_requests))
+
+
+def _dotted(call: ToolCall) -> ToolCall:
+    """Neither plugins nor functions have a hyphen in their names."""
+    plugin, _, function = call.name.partition("-")
+    return replace(call, name=f"{plugin}.{function}") if function and "-" not in function else call
 
 
 DIALECT = Dialect(

@@ -16,7 +16,7 @@ from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.traces import divide
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
-from trailhound.model import Approval, Model, Run, Step, ToolCall, Totals, Usage
+from trailhound.model import Approval, Failure, Model, Run, Step, ToolCall, Totals, Usage
 
 RULES = RuleSet(Config())
 SECOND = 1_000_000_000
@@ -239,6 +239,93 @@ def test_a_tool_span_takes_its_arguments_from_the_messages() -> None:
     for order in itertools.permutations([*BARE, bare]):
         found = next(s for s in assembled(list(order)).steps() if s.span_id == "x")
         assert found.tool == ToolCall("refund", "c1", {"x": 1}, "done", digest({"x": 1}))
+
+
+def test_a_tool_span_fails_where_the_same_call_further_in_does() -> None:
+    error = Failure("tool_error", "no such postcode")
+    calls = [
+        tool("framework", "", "mcp__shop__quote", 1, call_id="c1", args={"q": 1}, result="an error occurred", end=5),
+        tool("client", "framework", "quote", 2, result=None, end=4),
+        tool("server", "client", "tools/call quote", 3, result=None, status="error", error=error, end=3.5),
+        tool("other", "framework", "http", 2.5, result=None, status="error", end=2.6),
+    ]
+    for order in itertools.permutations(calls):
+        run = assembled(list(order))
+        found = {s.span_id: s for s in run.steps()}
+        assert (found["framework"].status, found["framework"].error) == ("error", error)
+        assert (found["client"].status, found["client"].counted) == ("error", False)
+        assert run.run.totals.tool_errors == 2
+
+
+def asks(span_id: str, at: float, *calls: ToolCall, given: tuple[ToolCall, ...] = ()) -> Step:
+    return step(span_id, "", "llm", at, end=at + 0.5, tokens=(1, 1), tool_requests=calls, tool_responses=given)
+
+
+def wants(call_id: str, q: int, name: str = "quote") -> ToolCall:
+    return ToolCall(name, call_id, {"q": q}, None, digest({"q": q}))
+
+
+def gives(call_id: str, text: str) -> ToolCall:
+    return ToolCall("", call_id, None, text)
+
+
+def test_spans_that_name_no_call_are_paired_with_the_requests_of_their_turn() -> None:
+    steps = [
+        asks("m1", 0, wants("c1", 1), wants("c2", 2), wants("c3", 3, "other")),
+        tool("first", "", "quote", 1, result=None),
+        tool("second", "", "quote", 1.2, result=None, status="error"),
+        tool("named", "", "other", 1.1, call_id="c3", result=None),
+        asks("m2", 3, wants("c4", 4), given=(gives("c1", "one"), gives("c2", "two"))),
+        tool("third", "", "quote", 4, result=None),
+        asks("m3", 6, given=(gives("c4", "four"),)),
+    ]
+    for order in itertools.islice(itertools.permutations(steps), 0, None, 97):
+        tools = {s.span_id: s.tool for s in assembled(list(order), 2).steps() if s.kind == "tool"}
+        told = {span_id: (t.arguments, t.result) for span_id, t in tools.items() if t is not None}
+        assert told == {
+            "first": ({"q": 1}, "one"),
+            "second": ({"q": 2}, "two"),
+            "named": ({"q": 3}, None),
+            "third": ({"q": 4}, "four"),
+        }
+
+
+def test_a_turn_with_more_requests_than_spans_pairs_nothing() -> None:
+    steps = [asks("m", 0, wants("c1", 1), wants("c2", 2)), tool("only", "", "quote", 1, result=None)]
+    for order in itertools.permutations(steps):
+        [only] = [s for s in assembled(list(order)).steps() if s.kind == "tool"]
+        assert only.tool is not None
+        assert only.tool.arguments is None
+
+
+def test_a_later_report_takes_the_place_of_a_paired_span() -> None:
+    run = assembled([asks("m", 0, wants("c1", 1)), tool("t", "", "quote", 1, result=None, status="open", end=0)])
+    run.replace(tool("t", "", "quote", 1, result="6.95"))
+    run.settle()
+    [found] = [s for s in run.steps() if s.kind == "tool"]
+    assert found.tool is not None
+    assert (found.status, found.tool.arguments, found.tool.result) == ("ok", {"q": 1}, "6.95")
+
+
+def test_a_later_report_of_the_model_call_pairs_anew() -> None:
+    run = assembled([asks("m", 0), tool("t", "", "quote", 1, result=None)])
+    run.replace(asks("m", 0, wants("c1", 1)))
+    run.settle()
+    [found] = [s for s in run.steps() if s.kind == "tool"]
+    assert found.tool is not None
+    assert found.tool.arguments == {"q": 1}
+
+
+def test_of_several_attempts_further_in_the_last_tells() -> None:
+    calls = [
+        tool("framework", "", "quote", 1, args=None, result=None, end=9),
+        tool("first", "framework", "quote", 2, args={"q": 1}, status="error", end=3),
+        tool("second", "framework", "quote", 4, args={"q": 1}, result="6.95", end=5),
+    ]
+    for order in itertools.permutations(calls):
+        whole = next(s for s in assembled(list(order)).steps() if s.span_id == "framework")
+        assert whole.tool is not None
+        assert (whole.status, whole.tool.arguments, whole.tool.result) == ("ok", {"q": 1}, "6.95")
 
 
 def test_a_run_that_pauses_waits_and_one_that_resumed_does_not() -> None:

@@ -1,0 +1,33 @@
+"""Spans inside a tool's that speak for it: of its approval or execution, and the same call as others saw it further in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trailhound.collector.assemble.accounting import bare_tool
+from trailhound.collector.assemble.lineage import Lineage
+from trailhound.model import Step
+
+
+def speaks_for(child: Step, span: Step) -> bool:
+    """Whether `child`, whose parent is the tool span `span`, tells how that call went.
+
+    An MCP server's error is in its own span alone (mcp 2.3), and a tool's exception in the span of the framework's core
+    where the instrumentation around it was given the text of the error for a result (AutoGen 0.7 under OpenInference).
+    """
+    return child.speaks_for_parent or _same_tool(child, span)
+
+
+def _same_tool(child: Step, span: Step) -> bool:
+    if child.kind != "tool" or child.tool is None or span.tool is None:
+        return False
+    return child.tool.name == span.tool.name or bare_tool(child.tool.name) == bare_tool(span.tool.name)
+
+
+def spoken_for(child: Step, lineage: Lineage) -> Iterator[tuple[Step, Step]]:
+    """The tool spans around `child` that it tells of, from its parent upwards, each with the span through which it does."""
+    for span in lineage.ancestors(child):
+        if span.kind != "tool" or span.tool is None or not speaks_for(child, span):
+            return
+        yield span, child
+        child = span
