@@ -21,8 +21,9 @@ from trailhound.collector.dialects.base import (
     Seen,
 )
 from trailhound.collector.dialects.coerce import money, text
+from trailhound.collector.dialects.guessed import counts_in
 from trailhound.collector.dialects.usage import normalise
-from trailhound.model import Model, Step
+from trailhound.model import Model, Step, Usage
 
 TYPES: dict[str, KindOf] = {
     "LLM": LLM,
@@ -44,7 +45,7 @@ _AGENT_RUN = "mlflow.openai.agent_run_root"
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.usage is None:
-        step.usage = _usage(parse_json(facts.get("mlflow_usage")))
+        step.usage = _usage(parse_json(facts.get("mlflow_usage"))) or _of_response(step, seen)
     recorded.details(step, facts.get("output"))
     if step.kind == "tool":
         _tool(step, seen)
@@ -96,6 +97,13 @@ def _usage(given: Any) -> Any:
             "cache_write_tokens": given.get("cache_creation_input_tokens"),
         }
     )
+
+
+def _of_response(step: Step, seen: Seen) -> Usage | None:
+    """The usage of an answer of the Responses API, whose fields MLflow copies from the span of the OpenAI Agents SDK; of a
+    streamed one nothing else tells."""
+    raw = parse_json(seen.span.attributes.get("usage")) if step.kind == "llm" else None
+    return normalise(counts_in(raw)) if isinstance(raw, dict) else None
 
 
 def _model(given: Any, made: Any) -> Model | None:

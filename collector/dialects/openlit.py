@@ -6,11 +6,14 @@ openlit 1.4x over openai-agents: the framework's `task` and `turn` spans come as
 from __future__ import annotations
 
 from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Step
 
 _RESULT, _WAITS = "FunctionToolResult(", "run_item=ToolApprovalItem("
 """In the repr that stands for a result of the OpenAI Agents SDK: it was not run, but is to be approved."""
 
+_ANTHROPIC = "openlit.instrumentation.anthropic"
+"""Copies Anthropic's counts, which leave the cached tokens out of the input (openlit 1.45)."""
 _RECORDING = frozenset(
     ("agno", "claude_agent_sdk", "google_adk", "langchain", "langgraph", "openai_agents", "smolagents", "strands")
 )
@@ -22,6 +25,8 @@ def records_tools(scope: str) -> bool:
 
 
 def refine(step: Step, seen: Seen) -> None:
+    if step.usage is not None and step.instrumentation == _ANTHROPIC:
+        step.usage = normalise(seen.facts, exclusive=True)
     if step.kind == "agent" and step.agent is None:
         step.kind = "other"  # still a container: a turn of the agent around it
     tool = step.tool

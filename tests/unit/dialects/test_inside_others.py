@@ -93,13 +93,29 @@ def test_langsmith_tells_the_id_of_the_answer_in_its_completion_alone() -> None:
     assert step_of(span, scope="langsmith").response_id == "msg_1"
 
 
-@pytest.mark.parametrize(("scope", "given"), [("bedrock", 560), ("openai", 304)])
-def test_bedrock_leaves_cached_tokens_out_under_openllmetry_too(scope: str, given: int) -> None:
+@pytest.mark.parametrize(
+    ("scope", "given"),
+    [
+        ("opentelemetry.instrumentation.bedrock", 560),
+        ("opentelemetry.instrumentation.openai", 304),
+        ("openlit.instrumentation.anthropic", 560),
+        ("openlit.instrumentation.openai", 304),
+    ],
+)
+def test_some_instrumentations_copy_counts_that_leave_cached_tokens_out(scope: str, given: int) -> None:
     counts = {"input_tokens": 304, "output_tokens": 61, "total_tokens": 365, "cache_read.input_tokens": 256}
     span = {f"gen_ai.usage.{key}": value for key, value in counts.items()} | {"gen_ai.operation.name": "chat"}
-    usage = step_of(span, scope=f"opentelemetry.instrumentation.{scope}").usage
+    usage = step_of(span, scope=scope).usage
     assert usage is not None
     assert (usage.input_tokens, usage.cache_read_tokens) == (given, 256)
+
+
+def test_mlflow_copies_the_usage_of_a_streamed_answer() -> None:
+    usage = {"input_tokens": 560, "input_tokens_details": {"cached_tokens": 256}, "output_tokens": 61}
+    span = {"mlflow.spanType": '"CHAT_MODEL"', "usage": json.dumps(usage)}
+    found = step_of(span).usage
+    assert found is not None
+    assert (found.input_tokens, found.output_tokens, found.cache_read_tokens) == (560, 61, 256)
 
 
 @pytest.mark.parametrize(("scope", "recorded"), [("agno", True), ("openai_agents", True), ("openai", False)])
