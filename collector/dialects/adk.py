@@ -64,7 +64,7 @@ def _tool(step: Step) -> None:
         return
     tool.call_id = None if tool.call_id == _NO_ID else tool.call_id
     tool.result = None if tool.result == {} else _response(tool.result)
-    said = tool.result.get("error") if isinstance(tool.result, dict) else None
+    said = tool.result.get("error") if isinstance(tool.result, dict) else tool.result if step.truncated else None
     if isinstance(said, str) and _WAITS in said:
         step.status, step.error = "pending", None
     elif isinstance(said, str) and _REJECTED in said:
