@@ -12,6 +12,7 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import AGENT, CHAIN, LLM, Dialect, Seen
 from trailhound.collector.dialects.coerce import whole
+from trailhound.collector.dialects.cut import is_cut
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Step, Usage
 
@@ -64,7 +65,7 @@ def _tool(step: Step) -> None:
         return
     tool.call_id = None if tool.call_id == _NO_ID else tool.call_id
     tool.result = None if tool.result == {} else _response(tool.result)
-    said = tool.result.get("error") if isinstance(tool.result, dict) else tool.result if step.truncated else None
+    said = tool.result.get("error") if isinstance(tool.result, dict) else tool.result if is_cut(tool.result) else None
     if isinstance(said, str) and _WAITS in said:
         step.status, step.error = "pending", None
     elif isinstance(said, str) and _REJECTED in said:
