@@ -11,10 +11,11 @@ from trailhound.config import Config
 from trailhound.errors import Invalid
 from trailhound.evaluators import ruleset
 from trailhound.evaluators.base import MAX_FINDINGS, Draft, Evaluator, RuleSettings, State, ref
-from trailhound.evaluators.judge import RuleSet, ScopeJudge
+from trailhound.evaluators.fold import Fold
+from trailhound.evaluators.judge import RuleSet, ScopeJudge, settle_all
 from trailhound.evaluators.registry import describe, evaluator_types
 from trailhound.metrics import Metrics
-from trailhound.model import Failure, Kind, Step
+from trailhound.model import Failure, Kind, RunStatus, Step
 from trailhound.testing import llm_step, run_header, tool_step
 
 
@@ -189,6 +190,42 @@ def test_a_rule_that_raises_at_the_end_is_switched_off_too(fragile: RuleSet, met
     for _ in range(2):
         assert [f.severity for f in judge.close(run)] == ["info", "warning"]
     assert errors_counted(metrics) == 1
+
+
+def arrivals(number: int) -> list[Step]:
+    """The steps of a run in the order in which they arrive: each run has something of its own to tell of."""
+    loop, late = looping(4 + number % 3, 5), tool_step(0.5, "t", {"n": 2}, "another")
+    odd = [tool_step(2, "boom" if number % 4 == 1 else "calm"), llm_step(3)]
+    return [*loop[: number % 5], late, *odd, *loop[number % 5 :]]
+
+
+def test_scopes_that_are_settled_together_say_what_each_says_alone(fragile: RuleSet) -> None:
+    statuses: tuple[RunStatus, ...] = ("open", "completed", "failed", "unfinished")
+    together, alone = ([(judge_of(fragile), run_header()) for _ in range(12)] for _ in range(2))
+    for count in (1, 3, 2, 20):  # as requests bring them: of some runs one step more, of some several, of some none
+        for judges in (together, alone):
+            for number, (judge, run) in enumerate(judges):
+                some = count if count == 20 else count * (number % 3)
+                judge.put_all(arrivals(number)[judge.size : judge.size + some])
+                run.status = statuses[number % 4] if count == 20 else "open"
+        settle_all(together)
+        for judge, run in alone:
+            judge.settle(run)
+        assert [judge.findings for judge, _ in together] == [judge.findings for judge, _ in alone]
+    assert len({repr(judge.findings) for judge, _ in together}) > 6
+
+
+def test_a_judge_that_was_left_in_the_middle_starts_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, run, took = judge_of(), run_header(), Fold.took
+    judge.put_all(looping(2))
+    judge.settle(run)
+    judge.put_all(looping(2, 2))
+    monkeypatch.setattr(Fold, "took", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        judge.settle(run)
+    monkeypatch.setattr(Fold, "took", took)
+    judge.start_over()
+    assert [f.details["calls"] for f in judge.settle(run)] == [4]
 
 
 def test_more_findings_than_anyone_reads_become_one(fragile: RuleSet) -> None:

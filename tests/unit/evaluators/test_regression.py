@@ -239,6 +239,14 @@ def test_the_typical_of_a_pin_is_used_as_it_is() -> None:
     assert told(Totals(turns=9), Baseline((), [Typical(0.0, 0.1, 20), *[None] * 4]))
 
 
+def test_what_is_normal_at_a_place_is_that_whatever_place_was_asked_for_since() -> None:
+    runs = observed(*[values(turns=3)] * 30, *[values(turns=4)] * 40)
+    early, late = runs.baseline((25, "")), runs.baseline((10**9, ""))
+    assert [early.runs(0), late.runs(0)] == [25, 70]
+    assert [early.median(0), late.median(0)] == pytest.approx([3, 4])
+    assert early.ceilings(20, least_rise(0.5)) < late.ceilings(20, least_rise(0.5))
+
+
 @given(
     turns=st.integers(0, 40),
     tokens=st.integers(0, 4000),
