@@ -12,7 +12,7 @@ from trailhound.collector.assemble.background import Background
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.earlier import place_of
 from trailhound.collector.assemble.idling import IdleTimes
-from trailhound.collector.assemble.judging import judge_runs
+from trailhound.collector.assemble.judging import Ended, judge_runs
 from trailhound.collector.assemble.lessons import Lessons
 from trailhound.collector.assemble.life import OPEN, Outlook, outlook
 from trailhound.collector.assemble.live import LiveRun
@@ -68,7 +68,7 @@ class Watch:
         self._dirty: dict[Key, LiveRun] = {}
         self.told = Told()
         self._wider = WiderScopes(self.rules, self._earlier, recall.expect_scopes, self.told.forget) if recall is not None else WiderScopes(self.rules, forgotten=self.told.forget)  # fmt: skip
-        self._broken: set[Key] = set()
+        self._over, self._broken = Ended(self._guard), set[Key]()
         """Runs on which our code failed: they are judged no more, and harm no other."""
         self._due, self._idle, self._room = Deadlines(), IdleTimes(config.runs), Room(config.runs.memory)
         held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self.told, self._due, self._intake.heard)  # fmt: skip
@@ -141,6 +141,7 @@ class Watch:
         due = (run for run in map(self.runs.get, self._due.due(now_ns)) if run is not None and run.run.status in OPEN)
         for run in sorted(due, key=lambda each: place_of(each.run)):  # in the order in which baselines learn from them
             self._close_if_due(run, now_ns)
+        self._over.judge()
         self._leaving.advance(now_ns)
         self._intake.call_back(now_ns)  # closed next time
         self._wider.catch_up(now_ns)
@@ -167,7 +168,7 @@ class Watch:
     def _close(self, run: LiveRun, status: RunStatus, reason: str, now_ns: int) -> None:
         run.run.status, run.run.status_reason, run.late = status, reason, False
         if _key(run) not in self._broken:
-            self._guard(run, run.close)
+            self._guard(run, partial(self._over.add, run))
             self.background.ended(run.run, run.judged(), run.first_segment)
             self._wider.ended(run)
         self._dirty[_key(run)] = run
@@ -190,6 +191,7 @@ class Watch:
             if view.status == "open" and run.run.status == "open":
                 reason = "end_of_input" if view.then_reason == "idle" else view.then_reason
                 self._close(run, view.then, reason, view.due_ns)
+        self._over.judge()
         self._revise()
 
     def low_water(self) -> int | None:

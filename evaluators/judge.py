@@ -111,8 +111,12 @@ class ScopeJudge:
     def close(self, run: Run) -> list[Finding]:
         """As `settle`, for a run that has ended (`run.status`): frees what only a running scope needs."""
         findings = self.settle(run)
-        self._fold.forget()
+        self.forget()
         return findings
+
+    def forget(self) -> None:
+        """Free what only a running scope needs."""
+        self._fold.forget()
 
     # ------------------------------------------------------------ drafts to findings
 

@@ -63,7 +63,7 @@ class Background:
         run.baseline = observed.baseline((run.ended_ns, run.trajectory_id))
 
     def ended(self, run: Run, steps: list[Step], segment: int = 0) -> None:
-        """Learn from a run that has ended and was judged; `steps` are those that rules see, in order, and `segment` is
+        """Learn from a run that has ended, by its final header; `steps` are those that rules see, in order, and `segment` is
         the first one of the journal that it needs."""
         subject = subject_of(run)
         self._ended.setdefault(subject, {})[_key(run)] = run

@@ -10,7 +10,7 @@ from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.elsewhere import called_services
 from trailhound.collector.assemble.header import Header
-from trailhound.collector.assemble.life import Signs
+from trailhound.collector.assemble.life import OPEN, Signs
 from trailhound.collector.assemble.news import News, Notes
 from trailhound.collector.assemble.overheard import Hearsay
 from trailhound.collector.assemble.packable import PARTS, Packable
@@ -264,7 +264,6 @@ class LiveRun(Packable):
     def close(self) -> list[Finding]:
         """As `settle`, with the run's end judged: `run.status` must say how it ended."""
         self.write_header()
-        self.run.called_services = called_services(self.run, {t: tree.lineage for t, tree in self._trees.items()})
         self.findings = self.judge.close(self.run)
         return self.findings
 
@@ -278,6 +277,8 @@ class LiveRun(Packable):
         self._header.write(self.run)
         self.run.waited_ns = self._pauses.waited_ns(self._header.starts)
         self.run.totals = self._totals.read(self.spans + len(self._calls.synthetic))
+        if self.run.status not in OPEN:
+            self.run.called_services = called_services(self.run, {t: tree.lineage for t, tree in self._trees.items()})
         self._inform(self.run)  # of what earlier runs tell
 
     def steps(self) -> list[Step]:

@@ -22,6 +22,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from trailhound import garbage
 from trailhound.canonical import digest
+from trailhound.collector.assemble.judging import ENDED
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.evaluators.baseline import Baseline, Typical
@@ -145,7 +146,7 @@ Runs = list[tuple[list[Step], Run]]
 
 
 def judge_load(runs: Runs, rules: RuleSet) -> None:
-    """All runs of a request as it brings them, together as `Watch` settles them, then the end of each."""
+    """All runs of a request as it brings them, and their ends, together as `Watch` judges them."""
     for first in range(0, len(runs), RUNS):
         judges = []
         for steps, header in runs[first : first + RUNS]:
@@ -154,9 +155,12 @@ def judge_load(runs: Runs, rules: RuleSet) -> None:
             judge.put_all(steps)
             judges.append((judge, header))
         settle_all(judges)
-        for judge, header in judges:
+        for _, header in judges:
             header.status = "completed"
-            judge.close(header)
+        for number in range(0, len(judges), ENDED):
+            settle_all(judges[number : number + ENDED])
+        for judge, _ in judges:
+            judge.forget()
 
 
 def judge_alone(runs: Runs, rules: RuleSet) -> None:
