@@ -13,7 +13,9 @@ _TURN = "agents.turn"
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         unwrap_python(step)
-        if step.status == "ok" and step.tool is not None and step.tool.result is None and _of_openai_agents(seen):
+        tool = step.tool
+        returned = tool is None or tool.result is not None or tool.arguments is None  # without content nothing tells
+        if step.status == "ok" and not returned and _of_openai_agents(seen):
             step.status = "pending"
     elif step.container and not step.parent_span_id and step.agent is None:
         step.agent = step.name  # the function that was observed; nothing else names the agent

@@ -69,7 +69,11 @@ def _tool(step: Step, seen: Seen) -> None:
     """What a traced function returned may be null. A framework's tool span without outputs is of a call that did not
     return: the OpenAI Agents SDK ends that of one that waits for approval so."""
     tool = step.tool
-    if tool is None or tool.result != "null":
+    if tool is None:
+        return
+    if tool.arguments == "null":  # content is off
+        tool.arguments = tool.arguments_hash = None
+    if tool.result != "null":
         return
     tool.result = None
     if step.status == "ok" and tool.arguments is not None and "mlflow.spanFunctionName" not in seen.span.attributes:

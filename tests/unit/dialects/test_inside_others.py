@@ -45,6 +45,17 @@ def test_a_call_of_the_openai_agents_sdk_that_did_not_return_waits(attributes: d
 @pytest.mark.parametrize(
     "attributes",
     [
+        {"mlflow.spanType": '"TOOL"', "mlflow.spanInputs": "null", "mlflow.spanOutputs": "null"},
+        {"lmnr.span.type": "TOOL"} | IN_A_TURN,
+    ],
+)
+def test_without_content_a_call_ran(attributes: dict[str, Any]) -> None:
+    assert step_of(attributes, name="refund").status == "ok"
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
         {"lmnr.span.type": "DEFAULT", "lmnr.association.properties.metadata.openai.agents.group_id": "s1"},
         {
             "mlflow.spanType": '"AGENT"',
