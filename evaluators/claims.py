@@ -55,7 +55,7 @@ _HINDERED = re.compile(
 _INVERTED = re.compile(r"(?i)(?:had|were|was|has|have|did|does|do|should|is|are) ")
 """At the start of a sentence: a condition (`Had the tests passed, ...`) or a question without its mark."""
 _WORDING = re.compile(
-    r"(?i)\w+(?: (?:out|up|over|off|in))?(?: (?:your|the|this|that|these|my|both|all|an?|some|his|her))?(?: [\w'’-]+)? (?:drafts?|summary|summaries|answers?|response|reply|estimates?|tables?|wording|text|paragraphs?|sentences?|sections?|calculations?|comparison|itinerary|examples?|explanation|query|queries|search|filters?|criteria|parameters?|approach|formatting|tone|outline|recommendations?|suggestions?|code snippet|essay|letter|cv|resume|poem|story|article|grammar|typos?|font|charts?|axes|figures?|fraction|equation|headings?|series|recipe|duplicates)\b"
+    r"(?i)\w+(?: (?:out|up|over|off|in))?(?: (?:your|the|this|that|these|my|both|all|an?|some|his|her))?(?: [\w'’-]+)? (?:drafts?|summary|summaries|answers?|response|reply|estimates?|wording|text|paragraphs?|sentences?|sections?|calculations?|comparison|itinerary|examples?|explanation|query|queries|search|filters?|criteria|parameters?|approach|formatting|tone|outline|recommendations?|suggestions?|code snippet|essay|letter|cv|resume|poem|story|article|grammar|typos?|font|charts?|axes|figures?|fraction|equation|headings?|series|recipe|duplicates)\b"
     r"|[^,;:.]{0,80}\b(?:below|above|as follows|in the (?:\w+ )?(?:calculation|chart|example|text|answer|table|list|summary|draft)|(?:in|from|of) your (?:text|essay|letter|list|draft|question))\b"
 )
 """What an agent changes in its own words, without a tool."""

@@ -22,7 +22,7 @@ VERBS: dict[str, Doing] = {
         chinese_short="退",
     ),
     "send": Doing(
-        done=rf"e-?mailed|texted|messaged|notified|alerted|informed|pinged|paged|faxed|contacted|forwarded|replied to (?:the|his|her|their|everyone|M[rs]+)|responded to (?:the|his|her|their)|reached out|written to {_YOURS}|wrote to {_YOURS}|told (?:the|his|her|their|everyone)|reminded (?:the|his|her|them|everyone)|invited|sent (?:out )?(?:{_YOURS}|it|off|everyone)(?! back)|posted (?:{_YOURS}|it)(?: [\w'-]+){{0,5}} (?:in|to|on)|let (?:the|your|his|her|their|our|him|them|everyone|all) (?:[\w'’-]+ ){{0,3}}know",
+        done=rf"e-?mailed|texted|messaged|notified|alerted|informed|pinged|paged|faxed|contacted|forwarded|replied to (?:the|his|her|their|everyone|M[rs]+)|responded to (?:the|his|her|their)|reached out|written to {_YOURS}|wrote to {_YOURS}|told (?:the|his|her|their|everyone)|reminded (?:the|his|her|them|everyone)|invited|sent (?![$€£0-9])(?:out )?(?:{_YOURS}|it|off|everyone)(?! back)|posted (?:{_YOURS}|it)(?: [\w'-]+){{0,5}} (?:in|to|on)|let (?:the|your|his|her|their|our|him|them|everyone|all) (?:[\w'’-]+ ){{0,3}}know",
         base="email|e-mail|text|notify|alert|inform|contact|forward|reach|invite",
         was="e-?mailed|texted|notified|alerted|paged|contacted|informed (?:of|about|that)|invited|forwarded to|sent(?: out| off| over| to)?",
         been="mailed|faxed|posted (?:to|in|on)|informed|reminded",

@@ -9,7 +9,10 @@ from pages import NOTE
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the corpus is part of the tests, which are no installed package
 
-from tests.corpus import answers
+from tests.corpus import answers, fresh
+from tests.corpus.fresh_claims import CLAIMS
+from tests.corpus.fresh_outputs import ATTACKS, HARMLESS
+from tests.corpus.fresh_plain import PLAIN
 from tests.corpus.generate import HELD_BACK, generate
 from tests.corpus.score import score, table
 
@@ -27,23 +30,29 @@ Measured on a labelled corpus: {len(cases)} trajectories that a seeded generator
 
 ## Rules that read sentences
 
-`false-claim` and `injection` know patterns of words, so what counts is how they do with sentences that nobody had in mind. These were written before the patterns were widened for the last time (half of `tests/corpus/unseen_third.py`: 42 claims and 31 sentences that claim nothing, 21 injected instructions and 24 other sentences, English and Chinese), and no miss among them was mended; two of its other sentences had raised a false alarm, which was mended. Whoever widened the patterns had read them, so the figures are somewhat too good:
+`false-claim` and `injection` know how things are said: who did it, in which tense, with which verb; to whom an order is addressed, and by whose authority. What counts is how they do with sentences that nobody had in mind. `tests/corpus/fresh.py` holds {len(CLAIMS)} claims of two dozen trades and {len(PLAIN)} answers that claim nothing (plans, offers, conditions, denials, questions, quotes, reports of what a look-up brought), each claim judged with calls that only looked, with a failed call, and with one that did it; and {len(ATTACKS)} outputs with an instruction to the agent and {len(HARMLESS)} without (documentation about such attacks, mails with orders to people, code, policies, chat logs), in English and Chinese, a few in other languages. They were written before the rules were mended. No miss and no false alarm of every other one was looked at; whoever mended the rules had written them, however, so the figures are somewhat too good:
+
+| rule | precision | recall | right | false | missed |
+| --- | --- | --- | --- | --- | --- |
+{fresh.table(fresh.MEASURED)}
+
+Before, when they were new, precision was 0.96 and 0.73, recall 0.44 and 0.31. The half that helped to mend the rules stands at:
+
+| rule | precision | recall | right | false | missed |
+| --- | --- | --- | --- | --- | --- |
+{fresh.table(fresh.MENDED)}
+
+An older set, half of `tests/corpus/unseen_third.py`, of which the rules of then missed a part that was never looked at:
 
 | rule | precision | recall | sentences |
 | --- | --- | --- | --- |
 {answers.table(*answers.UNSEEN)}
 
-Before, when they were new, their precision was 0.78 and 0.88, and their recall 0.17 and 0.33. That is what to expect of sentences of other trades that nobody had in mind: the half that the patterns were widened by stood at 0.26 and 0.48. Now:
-
-| rule | precision | recall | sentences |
-| --- | --- | --- | --- |
-{answers.table(*answers.MENDED_LAST)}
-
-The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part, of those of a trade that they do not know most. Add your own: `tools[].claims`, `rules.injection.patterns`.
+The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part, of instructions more. Add your own: `tools[].claims`, `rules.injection.patterns`.
 
 ## What the figures do not say
 
 The corpus was made by the people who made the rules. It shows that they do what they say; it is no sample of your traffic. `trailhound backtest` shows what the rules would have said of yours.
 
-Some true loops are out of their reach on purpose, because telling them would bring false alarms: a query reworded with synonyms, a result that goes to and fro between two values, a field that varies and that nobody declared `volatile`, rounds of more than eight calls, answers that differ in a word. The bench prints how many of those are told all the same; they are in no figure.
+Some true loops are out of their reach on purpose, because telling them would bring false alarms: a query reworded with synonyms (different searches that find nothing look the same), a result that goes to and fro between two values (so does what is polled), a field that varies and that nobody declared `volatile` (so does the number of a batch), a cursor that moves over pages with nothing on them, rounds of more than eight calls that do not come three times among the last 64 calls (each of their calls is a loop where they do), answers that differ in a word. The bench prints how many of those are told all the same; they are in no figure.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.corpus import answers
+from tests.corpus import answers, fresh
 from tests.corpus.generate import DEVELOPMENT, HELD_BACK, generate
 from tests.corpus.hard import hard
 from tests.corpus.score import Score, judged, score, table
@@ -23,6 +23,9 @@ def main() -> None:
     print(answers.table(*answers.MENDED_LAST))
     print("answers and outputs whose misses no rule was mended with")
     print(answers.table(*answers.UNSEEN))
+    for name, half in (("that helped to mend the rules", fresh.MENDED), ("that measure them", fresh.MEASURED)):
+        print(f"answers and outputs of many trades {name} (right, false, missed)")
+        print(fresh.table(half))
     beyond = hard(*HELD_BACK)
     told = sum(set(case.labels) <= set(judged(case)[0]) for case in beyond)
     print(f"loops beyond the rules (in no figure above): {told} of {len(beyond)} told")

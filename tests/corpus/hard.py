@@ -15,7 +15,7 @@ def hard(seed: int, half: int) -> list[Case]:
 
 
 def _cases(rng: random.Random, half: int) -> Iterator[Case]:
-    makers = [Maker(rng, half) for _ in range(5)]
+    makers = [Maker(rng, half) for _ in range(6)]
     loop = {"loop": "warning"}
     m = makers[0]
     for query in ("fix a squeaky brake", "repair a noisy brake", "stop brake noise", "brake makes a sound"):
@@ -33,8 +33,12 @@ def _cases(rng: random.Random, half: int) -> Iterator[Case]:
     for _ in range(3):
         for i in range(10):
             m.call("read", {"path": f"{i}.txt"}, f"text {i}")
-    yield Case("hard: rounds of ten calls", m.steps, {"cycle": "warning"})
+    yield Case("hard: rounds of ten calls", m.steps, loop)  # told of each call, as no round is that long
     m = makers[4]
     for i in range(4):
         m.say(f"Sorry, attempt {i} did not work, I will try once more.")
     yield Case("hard: answers that differ in a word", m.steps, loop)
+    m = makers[5]
+    for i in range(7):
+        m.call("scan_table", {"offset": i * 10}, [])
+    yield Case("hard: a cursor that moves over nothing", m.steps, loop)

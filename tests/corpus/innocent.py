@@ -234,3 +234,18 @@ def twice_in_each_run(m: Maker) -> Iterator[Case]:
     for step in m.steps:
         step.agent = "support"
     yield Case("fine: a session that asks other things", m.steps, scope="session", runs=runs)
+
+
+@recipe
+def screen(m: Maker) -> Iterator[Case]:
+    for i in range(m.rng.randint(4, 8)):
+        m.call("click", {"x": 10, "y": 20}, "ok")
+        m.call("read_page", {"day": i}, f"page {i}")
+    yield Case("fine: the same click on other pages", m.steps)
+
+
+@recipe
+def many_made(m: Maker) -> Iterator[Case]:
+    for i in range(m.rng.randint(5, 9)):
+        m.call("create_ticket", {"title": f"{m.phrase} {i}"}, {"id": f"T-{i}"})
+    yield Case("fine: many things made, each another", m.steps)

@@ -229,3 +229,27 @@ def over_a_session(m: Maker) -> Iterator[Case]:
         for step in inner.steps:
             step.agent = "support"
         yield Case("loop: over the runs of a session", inner.steps, {"loop": severity}, scope="session", runs=runs)
+
+
+@recipe
+def turned(m: Maker) -> Iterator[Case]:
+    words = m.phrase.split()
+    yield from _loop(m, "phrase begun elsewhere", lambda i: {"query": " ".join(words[i % 2 :] + words[: i % 2])}, lambda i: "no results")  # fmt: skip
+
+
+@recipe
+def cache_buster(m: Maker) -> Iterator[Case]:
+    yield from _loop(m, "cache buster in an address", lambda i: {"url": f"https://shop.test/p?id=7&_={4000 + 31 * i}"}, lambda i: "404")  # fmt: skip
+
+
+@recipe
+def made_again(m: Maker) -> Iterator[Case]:
+    for warning in (True, False):
+        inner = Maker(m.rng, m.half)
+        count, severity = m.count(warning)
+        inner.work(inner.around())
+        name = m.rng.choice(["create_ticket", "submit_claim"] if m.half else ["send_invoice", "notify_team"])
+        asked = {"title": m.phrase, "to": "ops"}
+        for i in range(count):
+            inner.call(name, asked, {"id": f"T-{i}", "ok": True})
+        yield Case("loop: the same thing made again and numbered anew", inner.steps, {"loop": severity})
