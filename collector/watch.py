@@ -14,7 +14,7 @@ from trailhound.collector.assemble.earlier import place_of
 from trailhound.collector.assemble.idling import IdleTimes
 from trailhound.collector.assemble.judging import Ended, judge_runs
 from trailhound.collector.assemble.lessons import Lessons
-from trailhound.collector.assemble.life import OPEN, Outlook, outlook
+from trailhound.collector.assemble.life import OPEN, Outlook, at_rest, outlook
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
 from trailhound.collector.assemble.places import Places
@@ -160,7 +160,7 @@ class Watch:
         if view.due_ns > now_ns:
             self._due.set(_key(run), view.due_ns)
             return
-        self._close(run, view.then, view.then_reason, view.due_ns)
+        self._close(run, *at_rest(view, run.steps), view.due_ns)
 
     def _outlook(self, run: LiveRun) -> Outlook:
         return outlook(run.signs(), self.config.runs, self._idle.seconds(run))
@@ -189,8 +189,7 @@ class Watch:
         for run in sorted(self.runs.values(), key=lambda each: place_of(each.run)):
             view = self._outlook(run)
             if view.status == "open" and run.run.status == "open":
-                reason = "end_of_input" if view.then_reason == "idle" else view.then_reason
-                self._close(run, view.then, reason, view.due_ns)
+                self._close(run, *at_rest(view, run.steps, "end_of_input"), view.due_ns)
         self._over.judge()
         self._revise()
 

@@ -220,8 +220,7 @@ def judged_of(steps: Iterable[Step]) -> list[Step]:
 class Twins:
     """Finds second reports of a call by another instrumentation: siblings that nesting cannot tell."""
 
-    _MOST = 64
-    """Candidates kept per key and instrumentation, so that a run of equal calls stays cheap."""
+    _MOST = 64  # candidates kept per key and instrumentation, so that a run of equal calls stays cheap
 
     def __init__(self) -> None:
         self._groups: dict[tuple[object, ...], dict[str, list[Step]]] = {}
@@ -253,11 +252,13 @@ class Twins:
     def _same_call(self, a: Step, b: Step) -> bool:
         if a.response_id and b.response_id and a.response_id != b.response_id:
             return False
+        slack = _SKEW_NS if a.response_id and b.response_id and a.service != b.service else 0
         if a.kind == "tool" and not {self._read[_key(a)][1], self._read[_key(b)][1]} <= {"ok", "error"}:
             return False  # a pending call and its execution are two events
-        return a.start_ns <= b.end_ns and b.start_ns <= a.end_ns
+        return a.start_ns <= b.end_ns + slack and b.start_ns <= a.end_ns + slack
 
 
+_SKEW_NS = 5_000_000_000  # how far the clocks of two services that report one answer, by its id, may be apart
 _ACROSS = "usage in two traces"
 _Key = tuple[str, str]
 

@@ -6,8 +6,6 @@ import re
 
 from trailhound.model import Step, ToolCall
 
-_WORD = re.compile(r"[\w-]+")
-
 
 class FailedAgents:
     """Containers that ended in an error with a message.
@@ -17,13 +15,13 @@ class FailedAgents:
     """
 
     def __init__(self) -> None:
-        self._failed: list[tuple[Step, frozenset[str]]] = []
+        self._failed: list[tuple[Step, str]] = []
 
     def add(self, step: Step) -> bool:
         """Take a container; True when it is one that failed."""
         if step.status != "error" or step.error is None or not step.error.message:
             return False
-        self._failed.append((step, frozenset(_WORD.findall(step.error.message))))
+        self._failed.append((step, step.error.message))
         return True
 
     def remove(self, step: Step) -> None:
@@ -33,10 +31,17 @@ class FailedAgents:
         """The innermost failed container around a model call whose error names the tool that the model asked for."""
         around = [
             step
-            for step, words in self._failed
-            if call.name in words and step.trace_id == model.trace_id and _encloses(step, model)
+            for step, message in self._failed
+            if step.trace_id == model.trace_id and _encloses(step, model) and _names(message, call.name)
         ]
         return min(around, key=lambda step: (step.end_ns - step.start_ns, step.order), default=None)
+
+
+def _names(message: str, tool: str) -> bool:
+    """Whether the message holds the name whole: names have dots, slashes and colons, and sentences end in dots."""
+    if tool not in message:
+        return False
+    return re.search(rf"(?<![\w-])(?<!\w[.:/]){re.escape(tool)}(?![\w-]|[.:/]\w)", message) is not None
 
 
 def _encloses(outer: Step, inner: Step) -> bool:

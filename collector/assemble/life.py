@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+from trailhound.collector.assemble.tops import enclosing
 from trailhound.config import Runs
-from trailhound.model import RunStatus
+from trailhound.model import RunStatus, Step
 
 REASONS = {
     "running": "open: spans come, and its root has not ended",
@@ -14,6 +16,8 @@ REASONS = {
     "paused": "waiting: a call or the agent itself waits for a person (`runs.waiting`)",
     "root_ended": "completed: its root ended well",
     "root_error": "failed: its root ended in error, or without an answer after a model call that failed",
+    "top_ended": "completed: no root came for `runs.idle`, and the span around all others ended well (what called it was never sent)",
+    "top_error": "failed: no root came for `runs.idle`, and the span of the agent around all others ended in error",
     "idle": "unfinished: no end of its root, and no span for `runs.idle`",
     "waiting_timeout": "unfinished: nobody took up what it waited for, for `runs.waiting`",
     "step_limit": "unfinished: it has reached `runs.max_steps`; further spans are stored and not judged",
@@ -59,6 +63,16 @@ def outlook(signs: Signs, runs: Runs, idle_s: float | None = None) -> Outlook:
         ended: tuple[RunStatus, str] = ("failed", "root_error") if signs.root_failed else ("completed", "root_ended")
         return Outlook("open", "grace", last + _ns(runs.grace), *ended)
     return Outlook("open", "running", last + _ns(runs.idle if idle_s is None else idle_s), "unfinished", "idle")
+
+
+def at_rest(view: Outlook, steps: Callable[[], list[Step]], idle: str = "idle") -> tuple[RunStatus, str]:
+    """(status, reason) of a run whose time is up; `idle` is what running out of time is called where time is not told."""
+    if view.then_reason != "idle":
+        return view.then, view.then_reason
+    top = enclosing(steps())
+    if top is None:
+        return view.then, idle
+    return ("failed", "top_error") if top.status == "error" else ("completed", "top_ended")
 
 
 def _ns(seconds: float) -> int:

@@ -10,12 +10,16 @@ from trailhound.model import Step
 _JAVASCRIPT = "@arizeai/openinference-instrumentation-openai-agents"
 _REJECTED = "Tool execution was not approved."
 """What both SDKs, Python 0.24 and JavaScript 0.20, give the model when a person refuses; applications may reword it."""
+_RESULTS = ("output.value", "gen_ai.tool.call.result", "traceloop.entity.output")
+"""Where the instrumentations put a tool's result; a call that waits has none of them."""
 
 
 def refine(step: Step, seen: Seen) -> None:
     tool = step.tool
     if tool is None or step.kind != "tool" or step.truncated:
         return
+    if tool.result is None and any(key in seen.span.attributes for key in _RESULTS):
+        tool.result = ""  # a tool that returned nothing did return
     if tool.result == _REJECTED:
         step.status = "denied"
     elif step.status == "ok" and tool.arguments is not None and tool.result is None:

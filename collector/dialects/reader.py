@@ -22,6 +22,7 @@ from trailhound.model import Span, Step
 
 _REMOTE = 0x300
 """OTLP span flags: bit 8 says that bit 9 is set on purpose, bit 9 that the parent is in another process."""
+_LOCAL = 0x100
 _TOOL_NAME_FRAMES = (
     "execute_tool ",
     "running tool: ",
@@ -82,6 +83,7 @@ class Reader:
         )
         step.instrumentation, step.records_tools = scope, voice.records_tools
         step.remote_parent = span.flags & _REMOTE == _REMOTE
+        step.local_parent = span.flags & _REMOTE == _LOCAL
         if span.dropped > 0:
             step.truncated = True
         if span.links:

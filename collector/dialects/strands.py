@@ -6,6 +6,7 @@ of an agent span adds up over the life of the Agent object, so it says nothing a
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from trailhound.collector.dialects.base import Dialect, Seen
@@ -13,8 +14,9 @@ from trailhound.collector.dialects.coerce import literal, model_of
 from trailhound.model import Approval, Step
 
 _FRAMEWORK = "strands-agents"
-_BEFORE_TOOL = "before_tool_call"
-"""An interrupt's id is `v1:before_tool_call:<tool use id>:<uuid>` when it was raised for a tool call."""
+_BEFORE_TOOL = re.compile(r"[^:]*:before_tool_call:(.+):[^:]*")
+"""An interrupt's id is `v1:before_tool_call:<tool use id>:<uuid>` when it was raised for a tool call; ids of calls, such as
+`functions.refund:0`, may hold colons themselves."""
 
 
 def refine(step: Step, seen: Seen) -> None:
@@ -47,10 +49,10 @@ def _interrupt(step: Step, seen: Seen) -> None:
 
 def _request(step: Step, item: dict[str, Any]) -> Approval:
     """The call is told by its id alone: the reason is whatever the agent's code gave."""
-    parts = str(item.get("id", "")).split(":")
+    raised_for = _BEFORE_TOOL.fullmatch(str(item.get("id", "")))
     return Approval(
         "requested",
-        call_id=parts[2] if len(parts) > 2 and parts[1] == _BEFORE_TOOL else None,
+        call_id=raised_for[1] if raised_for else None,
         actor="human",
         holds=True,
         decided_ns=step.end_ns,

@@ -136,6 +136,8 @@ class Step:
     seen only in a model's messages did not run (it was denied, is pending, or was running when the process died)."""
     remote_parent: bool = False
     """True when the parent lives in another process (OTLP span flags, bits 8 and 9): it may never arrive."""
+    local_parent: bool = False
+    """True when the sender says that the parent is in its own process: its absence is a loss. Old SDKs say neither."""
     speaks_for_parent: bool = False
     """True for a span that tells how the tool call above it went: that it was decided about, denied, or failed."""
     transport: bool = False

@@ -141,6 +141,26 @@ def test_two_instrumentations_side_by_side_report_one_call() -> None:
         assert (totals.llm_calls, totals.input_tokens, totals.tool_calls) == (2, 14, 1)
 
 
+def test_a_provider_in_another_service_whose_clock_is_wrong_reports_the_same_answer() -> None:
+    client = step("a", "root", "llm", 1, end=2, tokens=(7, 1), response_id="r1", instrumentation="one", **CHAT)
+    server = step("b", "a", "llm", 4, end=5, tokens=(7, 1), response_id="r1", instrumentation="api", **CHAT)
+    server.service, server.parent_span_id = "provider", "root"
+    for order in itertools.permutations([step("root", kind="agent", end=9), client, server]):
+        assert assembled(list(order)).run.totals.llm_calls == 1
+
+
+@pytest.mark.parametrize("name", ["search_kb", "kb.search", "kb/search", "kb:search", "kb-search", "suche_ü"])
+@pytest.mark.parametrize(
+    ("said", "ran"), [("Tool '{}' failed", True), ("stopped at {}.", True), ("{}_again", False), ("x.{}", False)]
+)
+def test_an_error_names_the_tool_that_was_running_by_its_whole_name(name: str, said: str, ran: bool) -> None:
+    from trailhound.model import Failure
+
+    asked = step("m", "root", "llm", 1, tool_requests=(ToolCall(name, "c1", {}, None, digest({})),), **CHAT)
+    crew = step("root", kind="agent", end=9, status="error", error=Failure("E", said.format(name)))
+    assert [s.status for s in assembled([crew, asked]).steps() if s.kind == "tool"] == ["error" if ran else "open"]
+
+
 @pytest.mark.parametrize("response_id", [None, "r1"])
 def test_a_second_report_beside_a_wrapper_is_the_call_that_counts_below_it(response_id: str | None) -> None:
     steps = [

@@ -120,8 +120,11 @@ def test_strands_has_arguments_and_result_in_events() -> None:
     assert failed.status == "error"
 
 
-def test_strands_interrupt_is_a_request_and_its_running_total_is_dropped() -> None:
-    raised = [{"id": "v1:before_tool_call:c1:d7d2", "name": "ask", "reason": {"args": ARGUMENTS}, "response": None}]
+@pytest.mark.parametrize("call_id", ["c1", "functions.refund:0"])
+def test_strands_interrupt_is_a_request_and_its_running_total_is_dropped(call_id: str) -> None:
+    raised = [
+        {"id": f"v1:before_tool_call:{call_id}:d7d2", "name": "ask", "reason": {"args": ARGUMENTS}, "response": None}
+    ]
     events = [SpanEvent("gen_ai.choice", 2, {"message": str(raised), "finish_reason": "interrupt"})]
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
@@ -130,7 +133,7 @@ def test_strands_interrupt_is_a_request_and_its_running_total_is_dropped() -> No
     }
     step = step_of(attributes, scope=STRANDS, events=events)
     assert (step.status, step.output, step.usage) == ("pending", None, None)
-    assert [(a.decision, a.call_id, a.holds) for a in step.approvals] == [("requested", "c1", True)]
+    assert [(a.decision, a.call_id, a.holds) for a in step.approvals] == [("requested", call_id, True)]
 
 
 # ---------------------------------------------------------------- Claude Code

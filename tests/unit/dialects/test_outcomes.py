@@ -61,6 +61,8 @@ def test_a_call_of_openai_agents_without_result_waits_for_approval(scope: str) -
     called = TOOL | {"gen_ai.tool.call.arguments": ARGUMENTS}
     assert step_of(called, scope=scope).status == "pending"
     assert step_of(called | {"gen_ai.tool.call.result": "done"}, scope=scope).status == "ok"
+    empty = step_of(called | {"gen_ai.tool.call.result": ""}, scope=scope)  # it returned nothing, and it did return
+    assert (empty.status, empty.tool and empty.tool.result) == ("ok", "")
     assert step_of(called, scope=scope, status_code=2).status == "error"
     assert step_of(TOOL, scope=scope).status == "ok"  # content is hidden: nothing tells
     assert step_of(called, scope=scope, dropped=3).status == "ok"  # the result may have been dropped
