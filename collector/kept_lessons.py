@@ -14,7 +14,7 @@ import orjson
 
 from trailhound.canonical import stable_id
 from trailhound.collector.api.query import ListQuery
-from trailhound.collector.assemble.earlier import MAX_CHANGES, MAX_RUNS, AgentKey, Place
+from trailhound.collector.assemble.earlier import MAX_PORTRAYED, MAX_RUNS, AgentKey, Place
 from trailhound.collector.assemble.lessons import Calls, Subject
 from trailhound.collector.assemble.observed import Observation, Pin
 from trailhound.errors import Retryable
@@ -107,13 +107,13 @@ class KeptLessons:
     def called(self, session: tuple[str, str], run_id: str, at: Place, names: frozenset[str], segment: int) -> None:
         self._add(session, _CALLS, (*session, run_id, at[0], orjson.dumps(sorted(names)), segment))
 
-    def changed(self, agent: AgentKey, run_id: str, change: tuple[Place, Profile] | None, segment: int) -> None:
-        if change is None:
+    def portray(self, agent: AgentKey, run_id: str, portrait: tuple[Place, Profile] | None, segment: int) -> None:
+        if portrait is None:
             forget = "DELETE FROM changes WHERE tenant = ? AND service = ? AND agent = ? AND run_id = ?"
             self._add(agent, forget, (*agent, run_id))
             return
-        profile = orjson.dumps([sorted(part) for part in change[1]])
-        self._add(agent, _CHANGE, (*agent, run_id, change[0][0], profile, segment))
+        profile = orjson.dumps([sorted(part) for part in portrait[1]])
+        self._add(agent, _CHANGE, (*agent, run_id, portrait[0][0], profile, segment))
 
     def _add(self, key: tuple[str, ...], statement: str, row: Sequence[object]) -> None:
         with self._lock:
@@ -149,12 +149,12 @@ class KeptLessons:
         rows = self._read((tenant, session_id), wanted, (tenant, session_id, MAX_RUNS))
         return {run_id: ((at, run_id), frozenset(orjson.loads(names))) for at, run_id, names in reversed(rows)}
 
-    def changes(self, agent: AgentKey) -> list[tuple[Place, Profile]]:
+    def portraits(self, agent: AgentKey) -> list[tuple[Place, Profile]]:
         wanted = (
             "SELECT ended_ns, run_id, profile FROM changes WHERE tenant = ? AND service = ? AND agent = ?"
             " ORDER BY ended_ns DESC, run_id DESC LIMIT ?"
         )
-        rows = self._read(agent, wanted, (*agent, MAX_CHANGES))
+        rows = self._read(agent, wanted, (*agent, MAX_PORTRAYED))
         return [((at, run_id), Profile(*map(frozenset, orjson.loads(said)))) for at, run_id, said in reversed(rows)]
 
     def _read(self, key: tuple[str, ...], statement: str, values: Sequence[object]) -> list[Any]:

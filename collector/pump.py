@@ -34,6 +34,8 @@ GUARD_NS = 1_000_000_000
 """Timers stay this far behind the clock: a record that was stamped earlier has become readable by then."""
 STUCK_S = 1.0
 """Looks at the journal follow each other by milliseconds; one that is this old hides what has come since."""
+TICK_NS = 250_000_000
+"""Runs whose time is up are closed so often, many together: what is learnt from them is then gone through once."""
 OPEN_EVERY_NS = 5_000_000_000
 """How often the headers of runs that are still open are written to the store."""
 CLOSED = frozenset({"completed", "failed", "unfinished"})
@@ -174,8 +176,9 @@ class Pump:
             self._sealed = set(self._reader.sealed())
 
     def _advance(self, now_ns: int) -> None:
+        """Time goes on in ticks: what ends in one of them ends together, in order."""
         with self._turn:
-            self.advanced_ns = max(self.advanced_ns, now_ns)
+            self.advanced_ns = max(self.advanced_ns, now_ns - now_ns % TICK_NS)
             self._watch.advance(self.advanced_ns)
 
     def _unmute(self) -> None:
@@ -290,5 +293,6 @@ class Pump:
     def reached(self) -> Reached:
         """A consistent look for whoever saves: called from another thread."""
         with self._turn:
+            self._watch.background.learn()
             low_water = self._watch.low_water()
             return Reached(self.position, self.advanced_ns, self.received_ns, low_water, self._unsaved.take())

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from trailhound.collector.asked import Asked
-from trailhound.collector.assemble.background import Background
+from trailhound.collector.assemble.background import Background, in_turn
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.earlier import place_of
 from trailhound.collector.assemble.idling import IdleTimes
@@ -159,8 +159,8 @@ class Watch:
         view = self._outlook(run)
         if view.due_ns > now_ns:
             self._due.set(_key(run), view.due_ns)
-            return
-        self._close(run, *at_rest(view, run.steps), view.due_ns)
+        else:
+            self._close(run, *at_rest(view, run.steps), view.due_ns)
 
     def _outlook(self, run: LiveRun) -> Outlook:
         return outlook(run.signs(), self.config.runs, self._idle.seconds(run))
@@ -204,7 +204,7 @@ class Watch:
 
     def _settle_all(self) -> None:
         ready: list[tuple[LiveRun, News]] = []
-        for run in list(self._dirty.values()):
+        for run in sorted(self._dirty.values(), key=in_turn):
             if not run.has_steps:
                 self.runs.pop(_key(run), None)
                 self._due.forget(_key(run))
@@ -260,13 +260,15 @@ class Watch:
         self._dirty[_key(run)] = run
 
     def _revise(self) -> None:
-        for run in filter(None, map(self.runs.get, self.background.take_again())):  # an earlier run became known
+        again = filter(None, map(self.runs.get, self.background.take_again()))  # an earlier run became known
+        for run in sorted(again, key=in_turn):
             self._guard(run, partial(self._judge_again, run))
 
     def changes(self) -> Changes:
         """Settle what changed since the last call and return it."""
         self._settle_all()
-        self._revise()
+        if self.background.is_due(self._now_ns):
+            self._revise()
         changes = Changes()
         for key, run in self._dirty.items():
             (changes.runs if run.has_steps else changes.joined).append(run)

@@ -25,6 +25,14 @@ Ceilings = tuple[float, float, Decimal, float, float]
 """By metric what a run must reach to be out of the ordinary; `duration` in nanoseconds. Infinite where that is not known."""
 _LARGEST = 700.0
 """A logarithm beyond which numbers end."""
+Logs = tuple[float | None, ...]
+"""The logarithms of `Values`, those that are TINY as if they were not smaller."""
+
+
+def logs_of(values: Values) -> Logs:
+    return tuple(
+        None if value is None else math.log(max(value, tiny)) for value, tiny in zip(values, TINY, strict=True)
+    )
 
 
 def measured(run: Run) -> Values:

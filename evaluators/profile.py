@@ -26,6 +26,10 @@ class Profile(NamedTuple):
     def joined(self, other: Profile) -> Profile:
         return Profile(*(a | b for a, b in zip(self, other, strict=True)))
 
+    def filled(self, before: Profile) -> Profile:
+        """With the parts of `before` where nothing is known."""
+        return Profile(*(ours or theirs for ours, theirs in zip(self, before, strict=True)))
+
     def new_against(self, before: Profile) -> tuple[str, ...]:
         """The parts in which something is new; where either is unknown nothing is."""
         parts = zip(Profile._fields, self, before, strict=True)

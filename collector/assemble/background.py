@@ -8,6 +8,7 @@ from functools import partial
 from trailhound.collector.assemble.deployments import deployed, version_before
 from trailhound.collector.assemble.earlier import AgentProfiles, SessionCalls, called, place_of
 from trailhound.collector.assemble.lessons import KNOWN, Forgetful, Lessons, Subject
+from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.observed import Observation, Observed, Pin
 from trailhound.evaluators.baseline import measured
 from trailhound.evaluators.judge import RuleSet
@@ -18,6 +19,8 @@ from trailhound.model import Finding, Run, Step
 
 MAX_AGENTS = 2000
 """Agents and tasks whose baselines are in memory; the one unused for longest is let go of."""
+
+AGAIN_EVERY_NS = 1_000_000_000
 
 MAX_FINDINGS = 1000
 """Findings about versions that `check` can show; all are told."""
@@ -35,11 +38,12 @@ class Background:
         names = {evaluator.rule for evaluator in rules.evaluators}
         self._lessons: Lessons = Forgetful() if lessons is None else lessons
         self._calls = SessionCalls(self._lessons.calls) if "false-claim" in names else None
-        self._profiles = AgentProfiles(self._lessons.changes) if "drift" in names else None
+        self._profiles = AgentProfiles(self._lessons.portraits) if "drift" in names else None
         self.observed: dict[Subject, Observed] = {}
         self._ended: dict[Subject, dict[RunKey, Run]] = {}
         """Runs in memory that have ended."""
         self._again: dict[RunKey, None] = {}
+        self._due_ns = 0
         self._unlearnt: dict[Subject, dict[str, int]] = {}
         """Subjects with news that were not taken, and of their runs that ended since the first journal segment."""
         self.findings: dict[str, Finding] = {}
@@ -80,12 +84,10 @@ class Background:
             self._observe(run, subject, segment)
 
     def _compare_agents(self, profiles: AgentProfiles, run: Run, steps: list[Step], segment: int) -> None:
-        place = place_of(run)
-        changes = profiles.put(run, profiles_of(steps, run.agent))
-        for key, profile in changes:
-            self._lessons.changed(key, run.trajectory_id, None if profile is None else (place, profile), segment)
-        if any(profiles.followed(key, place) for key, _ in changes):
-            self._judge_later(subject_of(run), place)
+        kept, again = profiles.put(run, profiles_of(steps, run.agent))
+        for key, run_id, portrait in kept:
+            self._lessons.portray(key, run_id, portrait, segment)
+        self._again.update(((run.tenant, run_id), None) for run_id in again)
 
     def _observe(self, run: Run, subject: Subject, segment: int) -> None:
         observed = self.observed_of(subject)
@@ -122,10 +124,22 @@ class Background:
         if not ended:
             self._ended.pop(subject, None)
 
-    def take_again(self) -> list[RunKey]:
-        """Ended runs for which an earlier one became known after they were judged."""
+    def is_due(self, now_ns: int) -> bool:
+        """Whether it is time to `take_again`: once for all runs that ended in the last second, since each of them costs a
+        look at all that ended after it."""
+        if now_ns < self._due_ns:
+            return False
+        self._due_ns = now_ns + AGAIN_EVERY_NS
+        return True
+
+    def learn(self) -> None:
+        """Pass on to those who keep it what is known since the last time."""
         for subject in list(self._unlearnt):
             self._learn(subject)
+
+    def take_again(self) -> list[RunKey]:
+        """Ended runs for which an earlier one became known after they were judged."""
+        self.learn()
         again, self._again = list(self._again), {}
         return again
 
@@ -207,6 +221,11 @@ def load(lessons: Lessons, subject: Subject, settings: RegressionSettings | None
 
 def subject_of(run: Run) -> Subject:
     return (run.tenant, run.service, run.agent or "", run.task or "")
+
+
+def in_turn(live: LiveRun) -> tuple[Subject, tuple[int, str]]:
+    """Orders runs so that what is known of each subject is gone through once."""
+    return (subject_of(live.run), place_of(live.run))
 
 
 def _key(run: Run) -> RunKey:

@@ -34,10 +34,10 @@ class Lessons(Protocol):
 
     def called(self, session: tuple[str, str], run_id: str, at: Place, names: frozenset[str], segment: int) -> None: ...
 
-    def changes(self, agent: AgentKey) -> list[tuple[Place, Profile]]: ...
+    def portraits(self, agent: AgentKey) -> list[tuple[Place, Profile]]: ...
 
-    def changed(self, agent: AgentKey, run_id: str, change: tuple[Place, Profile] | None, segment: int) -> None:
-        """Take what an agent was from a run on; None: the run changed nothing after all."""
+    def portray(self, agent: AgentKey, run_id: str, portrait: tuple[Place, Profile] | None, segment: int) -> None:
+        """Take what an agent was made of in a run; None: that need not be known any longer."""
         ...
 
 
@@ -56,10 +56,10 @@ class Forgetful:
     def called(self, session: tuple[str, str], run_id: str, at: Place, names: frozenset[str], segment: int) -> None:
         return
 
-    def changes(self, agent: AgentKey) -> list[tuple[Place, Profile]]:
+    def portraits(self, agent: AgentKey) -> list[tuple[Place, Profile]]:
         return []
 
-    def changed(self, agent: AgentKey, run_id: str, change: tuple[Place, Profile] | None, segment: int) -> None:
+    def portray(self, agent: AgentKey, run_id: str, portrait: tuple[Place, Profile] | None, segment: int) -> None:
         return
 
 
@@ -67,4 +67,4 @@ class Learnt(Forgetful):
     """Lessons that are read and never added to: for a run that is judged again."""
 
     def __init__(self, lessons: Lessons) -> None:
-        self.runs, self.calls, self.changes = lessons.runs, lessons.calls, lessons.changes  # type: ignore[method-assign]
+        self.runs, self.calls, self.portraits = lessons.runs, lessons.calls, lessons.portraits  # type: ignore[method-assign]

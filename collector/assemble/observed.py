@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trailhound.collector.assemble.windows import Windows
-from trailhound.evaluators.baseline import METRICS, Baseline, Typical, Values, excesses
+from trailhound.evaluators.baseline import METRICS, Baseline, Logs, Typical, Values, excesses, least_rise, logs_of
 from trailhound.evaluators.regression import RegressionSettings
 
 LUMP = 100
@@ -31,6 +31,8 @@ class Observation:
     flagged: bool = False
     """Out of the ordinary: it does not enter the baseline."""
     kept: bool = True
+    logs: Logs = ()
+    """Of `values`; worked out when it is first learnt from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Observed:
     """
 
     def __init__(self, settings: RegressionSettings) -> None:
-        self._settings = settings
+        self._settings, self._least = settings, least_rise(settings.over)
         self._runs: list[Observation] = []
         self.pin: Pin | None = None
         self._changed: dict[str, Observation] = {}
@@ -185,15 +187,18 @@ class Observed:
     def _learn(self, run: Observation) -> None:
         """Judge a run by those before it."""
         before, s = (run.flagged, run.kept), self._settings
-        baseline = self.pinned_at(run.place) or Baseline(self._windows.metrics)
-        run.flagged = bool(excesses(run.values, baseline, s.over, s.spread, s.min_runs))
+        run.logs = run.logs or logs_of(run.values)
+        pinned = self.pinned_at(run.place)
+        run.flagged = (pinned is not None or not self._windows.under(run.logs, self._least)) and bool(
+            excesses(run.values, pinned or Baseline(self._windows.metrics), s.over, s.spread, s.min_runs)
+        )
         run.kept = not run.flagged and not self._frozen(self._at)
         if before != (run.flagged, run.kept):
             self._changed[run.place[1]] = run
         if before[0] or run.flagged:
             self._again[run.place[1]] = None
         if run.kept:
-            self._windows.push(run.values)
+            self._windows.push(run.logs)
 
     def pinned_at(self, place: Place) -> Baseline | None:
         pin = self.pin
@@ -219,4 +224,6 @@ class Observed:
         self._known = {place[1]: place for place in self._places}
         self.versions = Counter(run.version for run in self._runs)
         self._normal = None
-        self._windows = Windows(self._settings.window, (run.values for run in self._runs[: self._at] if run.kept))
+        self._windows = Windows(
+            self._settings.window, (logs_of(run.values) for run in self._runs[: self._at] if run.kept)
+        )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 
-from trailhound.evaluators.baseline import METRICS, TINY, Ordered, Values
+from trailhound.evaluators.baseline import METRICS, Logs, Ordered
 
 
 class Windows:
@@ -16,17 +15,18 @@ class Windows:
     late moves the place by a few runs, where building everything anew would cost all of the window.
     """
 
-    def __init__(self, size: int, runs: Iterable[Values] = ()) -> None:
+    def __init__(self, size: int, runs: Iterable[Logs] = ()) -> None:
         self._size = size
         self._pushed = list(runs)
         self.metrics = tuple(Ordered() for _ in METRICS)
-        for values in self._pushed[-size:]:
-            self._enter(values)
+        self._sorted = tuple(each.sorted for each in self.metrics)
+        for logs in self._pushed[-size:]:
+            self._enter(logs)
 
-    def push(self, values: Values) -> None:
+    def push(self, logs: Logs) -> None:
         """Take the next run; one whose value is unknown takes its place among the runs too."""
-        self._pushed.append(values)
-        self._enter(values)
+        self._pushed.append(logs)
+        self._enter(logs)
         if len(self._pushed) > self._size:
             self._leave(self._pushed[-1 - self._size])
 
@@ -36,17 +36,19 @@ class Windows:
         if len(self._pushed) >= self._size:
             self._enter(self._pushed[-self._size])
 
-    def _enter(self, values: Values) -> None:
-        for metric, value in enumerate(values):
-            if value is not None:
-                insort(self.metrics[metric].sorted, _log(metric, value))
+    def under(self, logs: Logs, least: float) -> bool:
+        """Whether no metric of a run is `least` or more above the median, or a little below it."""
+        for ordered, log in zip(self._sorted, logs, strict=True):
+            if log is not None and ordered and log >= ordered[(len(ordered) - 1) // 2] + least:
+                return False
+        return True
 
-    def _leave(self, values: Values) -> None:
-        for metric, value in enumerate(values):
-            if value is not None:
-                ordered = self.metrics[metric].sorted
-                del ordered[bisect_left(ordered, _log(metric, value))]
+    def _enter(self, logs: Logs) -> None:
+        for ordered, log in zip(self._sorted, logs, strict=True):
+            if log is not None:
+                insort(ordered, log)
 
-
-def _log(metric: int, value: float) -> float:
-    return math.log(max(value, TINY[metric]))
+    def _leave(self, logs: Logs) -> None:
+        for ordered, log in zip(self._sorted, logs, strict=True):
+            if log is not None:
+                del ordered[bisect_left(ordered, log)]

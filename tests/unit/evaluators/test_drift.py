@@ -74,14 +74,14 @@ class TestEarlier:
     def test_the_run_before_counts_whatever_comes_first(self) -> None:
         orders = ([1, 2, 3], [3, 1, 2], [2, 3, 1])
         for order in orders:
-            profiles = AgentProfiles(Forgetful().changes)
+            profiles = AgentProfiles(Forgetful().portraits)
             for number in order:
                 profiles.put(run(number), {"support": profile(model=f"m{number}")})
             assert profiles.before("default", "shop", place_of(run(3)), "support") == profile(model="m2")
             assert profiles.before("default", "shop", place_of(run(1)), "support") is None
 
     def test_a_run_that_goes_on_is_not_its_own_past(self) -> None:
-        profiles = AgentProfiles(Forgetful().changes)
+        profiles = AgentProfiles(Forgetful().portraits)
         profiles.put(run(1), {"support": profile()})
         assert profiles.before("default", "shop", (START_NS + 9, "run1"), "support") is None
 

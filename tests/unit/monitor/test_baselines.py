@@ -223,13 +223,13 @@ class TestTheFile:
         kept.learn(SUBJECT, [run], [], 3)
         kept.called(("t", "s"), "r", (5, "r"), frozenset({"a", "b"}), 3)
         profile = Profile(frozenset({"p"}), frozenset(), frozenset({"m"}))
-        kept.changed(("t", "s", "a"), "r", ((5, "r"), profile), 3)
+        kept.portray(("t", "s", "a"), "r", ((5, "r"), profile), 3)
         for how in ("as it waits", "read alone", "after a restart"):
             kept = self.again(kept, tmp_path, 9) if how == "after a restart" else kept
             reader = Learnt(kept) if how == "read alone" else kept
             assert reader.runs(SUBJECT) == ([run], None)
             assert reader.calls("t", "s") == {"r": ((5, "r"), frozenset({"a", "b"}))}
-            assert reader.changes(("t", "s", "a")) == [((5, "r"), profile)]
+            assert reader.portraits(("t", "s", "a")) == [((5, "r"), profile)]
         kept.close()
 
     def test_what_the_replay_learns_again_is_forgotten(self, tmp_path: Path) -> None:
