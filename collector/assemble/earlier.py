@@ -54,7 +54,8 @@ class SessionCalls:
         runs[run.trajectory_id] = now
         if len(runs) > MAX_RUNS:
             del runs[next(iter(runs))]
-        return _otherwise(sorted(runs.values()), before, now) if any(at > now[0] for at, _ in runs.values()) else []
+        first = now[0] if before is None else min(before[0], now[0])
+        return _otherwise(sorted(runs.values()), before, now) if any(at > first for at, _ in runs.values()) else []
 
     def before(self, run: Run) -> frozenset[str]:
         """What the runs before this one called."""
