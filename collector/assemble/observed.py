@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from trailhound.collector.assemble.windows import Windows
@@ -31,7 +31,7 @@ class Observation:
     flagged: bool = False
     """Out of the ordinary: it does not enter the baseline."""
     kept: bool = True
-    logs: Logs = ()
+    logs: Logs = field(default=(), compare=False)
     """Of `values`; worked out when it is first learnt from."""
 
 
