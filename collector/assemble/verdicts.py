@@ -186,8 +186,8 @@ class Verdicts:
                 self._ask_late(key, filed)
                 continue
             run, step = known
-            if (run.run.tenant, run.run.trajectory_id) != self._steps[key][0]:
-                continue  # it has just become another run's, which asks when it is settled
+            if (run.run.tenant, run.run.trajectory_id) != self._steps[key][0] or not step.counted:
+                continue  # it has just become another run's, or no call: its run says so when it is settled
             verdict = self._verdict(key, run, step)
             self._note(filed, verdict)
             if run.approve(step, verdict):
