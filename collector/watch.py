@@ -260,8 +260,7 @@ class Watch:
         self._dirty[_key(run)] = run
 
     def _revise(self) -> None:
-        again = filter(None, map(self.runs.get, self.background.take_again()))  # an earlier run became known
-        for run in sorted(again, key=in_turn):
+        for run in sorted(filter(None, map(self.runs.get, self.background.take_again())), key=in_turn):
             self._guard(run, partial(self._judge_again, run))
 
     def changes(self) -> Changes:
