@@ -36,7 +36,7 @@ def can_do(name: str) -> frozenset[str] | None:
     found = frozenset(name for name, told in TELLING.items() if any(_begins(w, t) for w in words for t in told.tools))
     if words[0] in READS or words[-1] in READS_LAST:
         return frozenset({"test"}) & found
-    if words[0] == "handoff" or words[:2] == ["transfer", "to"]:
+    if words[0] == "handoff" or words in (["transfer", "to", "agent"], ["transfer", "to", "human"]):
         return frozenset({"escalate"})  # what the other agent calls speaks for itself
     if words[0] == "return" or any(word in ANYTHING for word in words):
         return None

@@ -11,6 +11,7 @@ from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, Stat
 from trailhound.evaluators.capability import can_do
 from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences
 from trailhound.evaluators.patterns import Pattern
+from trailhound.evaluators.handing import taker_of
 from trailhound.evaluators.tool_words import TELLING
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Run
@@ -73,6 +74,9 @@ class FalseClaim(Evaluator[RuleSettings, State]):
         for step in run.calls:
             if step.kind == "handoff" or step.hands_to is not None:
                 done.add("handoff")
+            elif taker_of(step) is not None and step.status == "ok":
+                done.add("handoff")  # what the other agent calls speaks for itself
+                continue
             call = step.tool
             if call is None:
                 continue

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -18,16 +16,9 @@ from trailhound.evaluators.base import (
     ended,
     ref,
 )
+from trailhound.evaluators.handing import compared, named_by, taker_of
 from trailhound.evaluators.unfinished import OUR_DOING
-from trailhound.model import Run, Step, ToolCall
-
-_TOOL = re.compile(r"(?:transfer|hand_?off|hand_over|delegate)_to_(.+)", re.IGNORECASE)
-"""Names of transfer tools: `transfer_to_billing` (OpenAI Agents, LangGraph), `transfer_to_agent` (ADK), `handoff_to_agent`
-(Strands); the latter two name the taker in an argument."""
-_ANY_AGENT = frozenset({"agent", "subagent"})
-_NAMES = ("agent_name", "agent", "target", "to_agent", "name")
-"""Arguments that name the taker, most telling first."""
-_NOBODY = frozenset({"", "unknown"})
+from trailhound.model import Run, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,8 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
     """A task was handed over to another agent, and no agent took it up before the run ended.
 
     A hand-over is a hand-over span (`gen_ai.transfer.*`, `gen_ai.handoff.*`, OpenInference's and OpenLLMetry's handoff
-    spans), a spawn that names its agent, or a call of a transfer tool (`transfer_to_*`, `handoff_to_*`, `delegate_to_*`).
+    spans), a spawn that names its agent, or a call of a transfer tool (`transfer_to_*`, `handoff_to_*`, `delegate_to_*`)
+    whose arguments and result are those of a hand-over: `transfer_to_bank` with an amount is a tool like any other.
     It is taken up when an agent of that name appears in the run (letter case, spaces, `_` and `-` do not matter), or
     when a span of another service was called from the giver's service, in the same or a linked trace. One that does not
     say to whom is taken up by any agent but the giver. Times play no part. A hand-over that was refused or failed is
@@ -65,13 +57,13 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
     StateType = Given
 
     def heeds(self, tool: str) -> bool:
-        return _named_by(tool) is not None
+        return named_by(tool) is not None
 
     def step(self, state: Given, step: Step, run_id: str) -> None:
-        taker = _taker(step)
+        taker = taker_of(step)
         if taker is None or step.status not in ("ok", "open"):
             return
-        key = _compared(taker)
+        key = compared(taker)
         before = state.hand_overs.get(key)
         if before is None and len(state.hand_overs) >= MAX_FINDINGS:
             return
@@ -84,9 +76,9 @@ class LostSubagent(Evaluator[RuleSettings, Given]):
             return
         if not state.hand_overs:
             return
-        agents = {_compared(name) for name in (*run.agents, *(call.agent for call in run.calls)) if name is not None}
+        agents = {compared(name) for name in (*run.agents, *(call.agent for call in run.calls)) if name is not None}
         for key, given in state.hand_overs.items():
-            others = agents - {_compared(given.giver or "")}
+            others = agents - {compared(given.giver or "")}
             if (key in agents if key else others) or run.called_services:
                 continue
             yield _draft(key, given, run)
@@ -105,39 +97,3 @@ def _draft(key: str, given: HandOver, run: Run) -> Draft:
         details={"taker": given.taker or None, "giver": given.giver, "times": len(given.evidence)},
         first_ns=given.first_ns,
     )
-
-
-def _taker(step: Step) -> str | None:
-    """The name of the agent that a step hands over to; "" when it does not say, None when it hands nothing over."""
-    if step.hands_to is not None:
-        taken = step.kind == "tool" and step.tool is not None and step.tool.result is not None
-        return None if taken else _name(step.hands_to)  # a spawn that returned was carried out
-    if step.kind == "handoff":
-        return ""
-    return _by_tool(step.tool) if step.tool is not None else None
-
-
-@functools.lru_cache(4096)
-def _named_by(tool: str) -> str | None:
-    """What a transfer tool's name says of the taker; None when it is no transfer tool."""
-    match = _TOOL.fullmatch(tool)
-    return None if match is None else match[1]
-
-
-def _by_tool(call: ToolCall) -> str | None:
-    named = _named_by(call.name)
-    if named is None:
-        return None
-    if named.lower() not in _ANY_AGENT:
-        return _name(named)
-    arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    return next((_name(v) for name in _NAMES if isinstance(v := arguments.get(name), str)), "")
-
-
-def _name(text: str) -> str:
-    return "" if text.strip().lower() in _NOBODY else text.strip()
-
-
-def _compared(name: str) -> str:
-    """A name without what differs between an agent and the tool that hands over to it."""
-    return "".join(c for c in name.casefold() if c.isalnum())[:64]

@@ -24,7 +24,7 @@ TELLING: dict[str, Telling] = {
         "refund reimburs credited waived reversed 退款 退费 退还 退回",
     ),
     "send": _telling(
-        "alert call chat comment contact e email escalat event fax forward inform invit invoice mail meeting message notif page pager pagerduty phone post publish remind reply respond send share slack sms submit teams text ticket whatsapp",
+        "alert call chat comment contact email escalat event fax forward inform invit invoice mail meeting message notif page pager pagerduty phone post publish remind reply respond send share slack sms submit teams text ticket whatsapp",
         "sent mail notif texted messag forward dispatch 发送 邮件 短信 通知 发出 寄出 发给",
     ),
     "cancel": _telling(

@@ -69,6 +69,9 @@ class TestSupport:
         said = "I've escalated your case to a specialist."
         assert told(said)
         assert not told(said, tool_step(0, "transfer_to_billing", {}, "ok"))
+        handed = {"assistant": "billing"}
+        assert told("I refunded the order.", tool_step(0, "transfer_to_billing", {}, handed)), "it may, but did it?"
+        assert not told("I refunded the order.", tool_step(0, "transfer_to_bank", {"amount_eur": 49}, "done"))
 
     @pytest.mark.parametrize("status", ["open", "failed", "unfinished"])
     def test_only_a_run_that_completed_has_a_final_answer(self, status: str) -> None:
@@ -99,7 +102,7 @@ class TestDeclared:
 
 @pytest.mark.parametrize(
     ("name", "can"),
-    [("issue_refund", "refund"), ("sendEmail", "send"), ("lookup_order", ""), ("pytest", "test"), ("getOrders", ""), ("transfer_to_agent", "escalate"), ("order_lookup", "")],
+    [("issue_refund", "refund"), ("sendEmail", "send"), ("e_mail", "send"), ("lookup_order", ""), ("pytest", "test"), ("getOrders", ""), ("transfer_to_agent", "escalate"), ("order_lookup", "")],
 )  # fmt: skip
 def test_names_tell_what_tools_can_do(name: str, can: str) -> None:
     actions = can_do(name)
@@ -107,7 +110,7 @@ def test_names_tell_what_tools_can_do(name: str, can: str) -> None:
     assert can in actions if can else not actions
 
 
-@pytest.mark.parametrize("name", ["bash", "run_python", "mcp", "x", "42", ""])
+@pytest.mark.parametrize("name", ["bash", "run_python", "mcp", "x", "42", "", "e", "a_step", "e_very_long_name"])
 def test_names_that_tell_nothing(name: str) -> None:
     assert can_do(name) is None
 

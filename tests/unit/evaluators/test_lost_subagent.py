@@ -26,8 +26,9 @@ def handoff(to: str | None = "billing", **fields: Any) -> Step:
 
 HAND_OVERS = [
     handoff(),
-    tool_step(1, "transfer_to_billing", agent="support"),
-    tool_step(1, "Handoff_To_Billing", agent="support"),
+    tool_step(1, "transfer_to_billing", {}, agent="support"),
+    tool_step(1, "Handoff_To_Billing", None, {"assistant": "Billing"}, agent="support"),
+    tool_step(1, "transfer_to_billing", {"reason": "a bill"}, "Successfully transferred to billing", agent="support"),
     tool_step(1, "transfer_to_agent", {"agent_name": "billing"}, "moved", agent="support"),
     tool_step(1, "handoff_to_agent", {"agent_name": "Billing", "message": "please"}, "moved", agent="support"),
     tool_step(1, "task", hands_to="billing", agent="support"),
@@ -52,9 +53,23 @@ def test_a_hand_over_that_does_not_say_to_whom_is_taken_up_by_any_other_agent() 
         assert lost([step], agents=["support", "x"]) == []
 
 
+ORDINARY = [
+    tool_step(1, "transfer_to_bank", {"iban": "NL02", "amount_eur": 249}, "ok", agent="support"),
+    tool_step(1, "transfer_to_bank", {}, {"sent": 3}, agent="support"),
+    tool_step(1, "transfer_to_bank", agent="support"),
+    tool_step(1, "transfer_to_agent", {"property_id": 7}, "sold", agent="support"),
+    tool_step(1, "delegate_to_research", {"task": "who sells it?"}, "three shops: " + "a shop, " * 50, agent="support"),
+]
+
+
+@pytest.mark.parametrize("step", ORDINARY, ids=lambda s: s.tool.name)
+def test_a_name_alone_hands_nothing_over(step: Step) -> None:
+    assert lost([llm_step(0), step]) == []
+
+
 @pytest.mark.parametrize("status", ["denied", "pending", "error"])
 def test_what_did_not_happen_is_no_hand_over(status: Any) -> None:
-    assert lost([tool_step(1, "transfer_to_billing", status=status)]) == []
+    assert lost([tool_step(1, "transfer_to_billing", {}, status=status)]) == []
 
 
 def test_a_spawn_that_returned_was_carried_out() -> None:
@@ -63,7 +78,7 @@ def test_a_spawn_that_returned_was_carried_out() -> None:
 
 
 def test_one_finding_for_each_taker_and_none_where_we_ended_the_run() -> None:
-    steps = [handoff(), tool_step(2, "transfer_to_billing"), tool_step(3, "transfer_to_shipping")]
+    steps = [handoff(), tool_step(2, "transfer_to_billing", {}), tool_step(3, "transfer_to_shipping", {})]
     found = lost(steps)
     assert [(f.details["taker"], f.details["times"]) for f in found] == [("billing", 2), ("shipping", 1)]
     assert lost(steps, status="unfinished", status_reason="memory") == []
@@ -85,6 +100,8 @@ def test_another_service_in_the_same_or_a_linked_trace_takes_it_up(linked: bool)
     for attribute in ours[1].attributes:
         if attribute.key == "gen_ai.tool.name":
             attribute.value.string_value = "transfer_to_billing"
+        if attribute.key.startswith("gen_ai.tool.call.") and not attribute.key.endswith(".id"):
+            attribute.value.string_value = "{}"
     assert findings(request_of(ours)) == ["lost-subagent"]
     del theirs.attributes[:]
     if linked:
