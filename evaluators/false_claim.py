@@ -10,8 +10,8 @@ from trailhound.canonical import canonical_json
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, last_of, ref
 from trailhound.evaluators.capability import can_do
 from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences
-from trailhound.evaluators.patterns import Pattern
 from trailhound.evaluators.handing import taker_of
+from trailhound.evaluators.patterns import Pattern
 from trailhound.evaluators.tool_words import TELLING
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Run

@@ -14,9 +14,10 @@ _TOOL = re.compile(r"(?:transfer|hand_?off|hand_over|delegate)_to_(.+)", re.IGNO
 _ANY_AGENT = frozenset({"agent", "subagent"})
 _NAMES = ("agent_name", "agent", "target", "to_agent", "name")
 """Arguments that name the taker, most telling first."""
-_WORDS = frozenset(
-    "task message reason context summary input request query question instructions description note notes details content text state history messages tool_call_id".split()
-)
+_WORDS = frozenset({
+    "content", "context", "description", "details", "history", "input", "instructions", "message", "messages", "note",
+    "notes", "query", "question", "reason", "request", "state", "summary", "task", "text", "tool_call_id",
+})  # fmt: skip
 """Arguments that tell the taker what to do."""
 _SAYS_SO = re.compile(r"transfer|hand(?:ed|ing)?[ _-]?(?:off|over)|delegat", re.IGNORECASE)
 """What a transfer tool answers: `Successfully transferred to billing` (LangGraph), `Handed off to billing: ...` (Strands)."""
