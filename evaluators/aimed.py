@@ -1,14 +1,14 @@
-"""What instructions to an agent look like inside data: one RE2 pattern a kind, and what makes a match none."""
+"""What instructions to an agent look like inside data: one RE2 pattern a kind."""
 
 from __future__ import annotations
-
-import re
 
 from trailhound.evaluators.wordings import WORDINGS
 
 _ALL = r"(?:all |any |every |everything |the |your |of |these |those |my |our |its )*"
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial|former|old)"
 _RULES = r"(?:instructions?|directions?|prompts?|rules|guidelines|messages|context|commands|directives|policies|orders|restrictions|constraints)"
+_KIND = r"(?:(?:system|safety|security|user|developer|content|chat|assistant|ai|agent|hidden|secret|initial) )?"
+"""Rules of an agent: those of a doctor or a court are for people."""
 _YOURS = r"(?:system prompt|system message|safety (?:rules|guidelines|policies)|programming|developer['’]?s? (?:instructions|rules)|user['’]?s? (?:instructions?|requests?|questions?))"
 _NAME = r"(?:ai|a\.i\.|assistant|agent|llm|chatbot|(?:large )?language model|gpt|claude|gemini|copilot)"
 _AGENT = rf"(?:{_NAME}(?: {_NAME})?)"
@@ -23,7 +23,7 @@ _CONTEXT = r"(?:system prompt|(?:hidden|secret|initial) (?:instructions|prompt)|
 """What only an agent can give: a key or a password is asked of people, too."""
 _WHOSE = r"(?:all |the |this |any |your |user['’]?s? |customer['’]?s? |their |its |of |full |entire |complete )*"
 _KINDS: dict[str, str] = {
-    "override": rf"\b(?:ignore|disregard|forget|override|bypass|discard|(?:do not|don['’]t|stop|no longer|never) (?:follow(?:ing)?|obey(?:ing)?)) {_ALL}(?:{_BEFORE} (?:\w+ )?{_RULES}|{_RULES} (?:above|before|so far|given to you|you (?:were|have been) given|you (?:received|got))|{_YOURS})\b"
+    "override": rf"\b(?:ignore|disregard|forget|override|bypass|discard|(?:do not|don['’]t|stop|no longer|never) (?:follow(?:ing)?|obey(?:ing)?)) {_ALL}(?:{_BEFORE} {_KIND}{_RULES}|{_RULES} (?:above|before|so far|given to you|you (?:were|have been) given|you (?:received|got))|{_YOURS})\b"
     rf"|\b(?:ignore|disregard|forget) (?:everything|anything|all|what) (?:(?:that )?(?:you (?:were|have been) told|was said|came before|is written|stands) ?)?(?:above|before|earlier|so far|previously)\b"
     rf"|\b(?:(?:all|any|your|these|pretend (?:that )?the|as if the)(?: of)?(?: your)? {_BEFORE} {_RULES}|{_RULES} you (?:were|have been) given|your {_RULES}) (?:(?:do not|don['’]t|no longer|never) (?:exist|apply|count|matter|hold)|(?:are|have been) (?:now |hereby )?(?:void|suspended|revoked|cancell?ed|lifted|obsolete|overridden|disabled))\b"
     rf"|\b(?:set aside|put aside|pay no (?:attention|heed) to|pay no mind to) {_ALL}(?:{_BEFORE} (?:\w+ )?(?:{_RULES}|parts? of (?:this|the) conversation)|{_RULES} (?:above|before|you (?:were|have been))|{_YOURS})"
@@ -52,32 +52,3 @@ KINDS: dict[str, str] = {
     kind: "|".join(filter(None, (_KINDS.get(kind), WORDINGS.get(kind)))) for kind in {**_KINDS, **WORDINGS}
 }
 """Kind -> RE2 pattern. Narrow on purpose: texts about prompts, rules and assistants are common in tool output."""
-
-_BEFORE_IT = 160
-"""Characters before a match that may say what it is."""
-_DENIED = re.compile(
-    r"(?i)(?:\b(?:must|should|may|can|shall|will|do|does|did|is|are)(?: not|n['’]t)|\b(?:cannot|can['’]t|don['’]t|never|not to|nobody|no one"
-    r"|(?:asks?|asked|asking|tells?|telling|told|tricks?|tricked|convinces?|persuades?|instructs?|instructing) (?:you|us|people|them|users?|customers?|him|her|me|a model|the model|models?|an? \w+|the \w+) to"
-    r"|(?:try|tries|trying|attempts?|attempting|wants?|refuses?|refused|failed|able|how) to|without|instead of|whether|who|which|that)|(?:不要|不得|切勿|请勿|禁止|严禁|要求你|让你))[^.!?。\n]{0,40}\Z"
-)
-"""A prohibition, or what somebody else is said to do: up to the match, in its sentence."""
-_QUOTING = re.compile(r"(?:\w[,:]? |[(（：，写为说])(?:\\?[\"“‘`「『]|')\s*\Z|[\[(=,]\s*['`]\Z")
-"""The match begins a quotation inside of a sentence."""
-_ABOUT = re.compile(
-    r"(?i)\b(?:prompt[- ]injections?|injection attacks?|jail ?breaks?|attackers?|attacks?|payloads?|adversarial|phishing|malicious|red[- ]team\w*|owasp|cve-\d|block ?lists?|deny ?lists?|blocked|banned|rejects?|detect(?:s|ed|ion)?|such as|for (?:example|instance)|e\.g\.|the (?:phrase|words|string|text|sentence)s?)\b|注入|攻击|例如|比如|恶意"
-)
-"""The text speaks about such instructions."""
-_IDENTIFIER = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)+")
-"""A name in code."""
-_SCOPED = frozenset({"override", "exfiltration", "role", "secrecy", "authority", "order", "memory", "encoded"})
-"""Kinds that are words: marks of templates and characters that nobody sees are none."""
-
-
-def is_meant(kind: str, text: str, start: int, end: int) -> bool:
-    """Whether what matched from `start` to `end` is said to the reader: not forbidden, not quoted, not told of others."""
-    if kind not in _SCOPED:
-        return True
-    if _IDENTIFIER.fullmatch(text, start, end):
-        return False
-    before = text[max(0, start - _BEFORE_IT) : start]
-    return not (_QUOTING.search(before) or _ABOUT.search(before) or (kind != "secrecy" and _DENIED.search(before)))

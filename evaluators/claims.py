@@ -11,12 +11,17 @@ import re2  # type: ignore[import-untyped]
 
 from trailhound.evaluators.actions import ACTIONS, Action
 from trailhound.evaluators.patterns import SHIPPED_MEMORY
+from trailhound.evaluators.widened import widened
 from trailhound.expressions import re2_options
 
 MAX_ANSWER = 16_384
 """Characters of an answer that are read."""
 MAX_SENTENCE = 400
 """Characters of one sentence that are read: it bounds the time of the patterns, which are fixed and never nested."""
+MAX_LOOKED = 64
+"""Sentences of an answer that may claim something and are read for it: a hostile answer has thousands."""
+MAX_PLACES = 16
+"""Doings of one sentence."""
 MAX_DEPTH = 6
 
 
@@ -26,22 +31,22 @@ class Claim(NamedTuple):
     action: str
     text: str
     reported: bool
-    """Said without naming who did it (`your refund was issued`): may be what a tool's result told."""
+    """Said without naming who did it (`your refund was issued`, `Removed the exporter`): may be what a tool's result told."""
     also: tuple[str, ...] = ()
     """Further actions that the same words may name (`published the page`): a call that did any of them did this."""
 
 
 _ADVERBS = r"(?:(?:just|now|already|also|successfully|gone ahead and|went ahead and|then|immediately|personally|manually|automatically|permanently|temporarily|safely|finally|officially|quickly|have) )*"
 _LEAD = re.compile(rf"(?i)\b(?:I|we)(?:['’]ve| have|['’]d| had)? {_ADVERBS}")
-_JOINED = re.compile(rf"(?i) and {_ADVERBS}")
+_JOINED = re.compile(rf"(?i),? and {_ADVERBS}")
 _START = re.compile(
     r"(?i)\W*(?:(?:done|ok|okay|great|perfect|all set|success|sure|yes)\W+)*(?:(?:just|now|successfully|already) )*"
 )
 
 _BARE = re.compile(
-    r"(?i)[\w-]+(?: (?:out|off|over|back|up|aside))? (?:you\b|your\b|the\b|it\b|this\b|that\b|these\b|those\b|all\b|both\b|an?\b|them\b|him\b|her\b|his\b|their\b|to\b|order |[$€£#0-9])"
+    r"(?i)[\w-]+(?: (?:out|off|over|back|up|aside))? (?:you\b|your\b|the\b|it\b|this\b|that\b|these\b|those\b|all\b|both\b|an?\b|them\b|him\b|her\b|his\b|their\b|to\b|order |[$€£#0-9]|(?:[A-Za-z]+ ){1,2}#?[A-Z]{0,5}-?[0-9][\w.-]*\b|[\w@/.-]+ from [\w.-]+ to\b)"
 )
-"""A doing without its doer: `Cancelled the order` is one, `Cancelled orders` are things."""
+"""A doing without its doer: `Cancelled the order` and `Merged PR #3` are such, `Cancelled orders` are things."""
 
 _HINDERED = re.compile(
     r"(?i)\b(?:not|never|no|cannot|unable|without|fail(?:ed|s)?|nothing|nobody|none|neither|nor|few|hardly|almost|nearly"
@@ -62,7 +67,7 @@ _WORDING = re.compile(
 _WORDS_ALONE = frozenset({"update", "delete", "create", "save", "apply", "restart", "close", "escalate"})
 """Actions that words alone can be the object of."""
 _HINDERED_CN = re.compile(
-    r"未|没有|没能|没法|不能|无法|不会|并非|不是|将要|将会|将在|将为|如果|若|是否|吗|(?<!申)(?<!邀)请|需要|可以|能否|待|即将|准备|正在|稍后|想要|尚|失败|假如|之后再|一旦|要不要|您说|你说|(?<![数单票证])据|显示|记录|之前|昨天|上周|上个?月|去年|曾|已有人|由(?!我)|被(?!永久|彻底|完全|成功|取消|删|移|清|冻|撤|停|合|部|重|我|标)|状态|其中|功能已在|版中|对方|商家|卖家|航空公司|快递|客户(?=已|刚|把|也)|草稿|段|上面|上述|下面|方案|摘要|答案|表格|文字|句子|于\s?[0-9]|自动(?!续费|还款|付款|扣款)|(?:^|[^为给帮替向])[您你他她](?:们)?(?:已|刚|曾|在)"
+    r"未|没有|没能|没法|不能|无法|不会|并非|不是|将要|将会|将在|将为|如果|若|是否|吗|(?<!申)(?<!邀)请(?!假|求|购)|需要|可以|能否|待|即将|准备|正在|稍后|想要|尚|失败|假如|之后再|一旦|要不要|您说|你说|(?<![数单票证])据|显示|记录|之前|昨天|上周|上个?月|去年|曾|已有人|由(?!我)|被(?!永久|彻底|完全|成功|取消|删|移|清|冻|撤|停|合|部|重|我|标)|状态|其中|功能已在|版中|对方|商家|卖家|航空公司|快递|客户(?=已|刚|把|也)|草稿|段|上面|上述|下面|方案|摘要|答案|表格|文字|句子|于\s?[0-9]|自动(?!续费|还款|付款|扣款)|(?:^|[^为给帮替向])[您你他她](?:们)?(?:已|刚|曾|在)"
 )
 _HISTORY = re.compile(
     r"(?i)^[^.!?\n:;]{0,40}\b(?:on (?:the )?\d{1,2}(?:st|nd|rd|th|\b)|on \d{4}-|on (?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)\b|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:january|february|march|april|may|june|july|august|september|october|november|december)|yesterday|last \w+|earlier|previously|ago|since|because|due to|at (?:[0-9]|noon|midnight)|in (?:19|20)[0-9][0-9]|by (?!me\b|us\b|(?:the |our )?system\b|e-?mail|mail\b|phone|sms|text\b|post\b|hand\b|the end|then\b|now\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|noon|midnight|[0-9]))"
@@ -77,10 +82,14 @@ _CONFIRM = re.compile(
 _FENCES = re.compile(r"```.*?(?:```|\Z)|^\s*>.*$", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 _SPACES = re.compile(r"[ \t]+")
+_ABBREVIATED = re.compile(r"\b(Dr|Mrs?|Ms|Prof|St|Inc|Ltd|vs|approx|[A-Z])\. ")
+"""Words whose period ends no sentence."""
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』")
 _MARKS, _FOREIGN_MARKS = '`>"', "“«「『"
 """One of them is in every quote and every piece of code."""
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:\.(?=\S)[^.!?。！？\n]+)*[.!?。！？\n]*")
+_UNTIL = re.compile(r",(?! and )|[;，；、]| [–—-] ")
+"""Where the doings of one doer end."""
 _BOUNDARY = re.compile(r"[,;，；、]| [–—-] ")
 
 
@@ -109,7 +118,8 @@ def _together() -> Any:
     """
     together = re2.Set.SearchSet(re2_options(SHIPPED_MEMORY, case_sensitive=False))
     for action in ACTIONS:
-        together.Add(re.sub(r"\(\?![^)]*\)", "", action.hint).replace(r"\w", r"\pL\pN_").replace(r"\A", ""))
+        plain = re.sub(r"\(\?![^)]*\)", "", action.hint).replace(r"\A", "")
+        together.Add(widened(plain).replace(r"\w", r"\pL\pN_"))
     together.Compile()
     return together
 
@@ -124,11 +134,18 @@ def claims(text: str) -> Iterator[Claim]:
     plain = _unquoted(text[:MAX_ANSWER])
     if not _may_claim(plain):
         return
+    plain = _ABBREVIATED.sub(r"\1 ", plain)
     compiled = _compiled()
     told: set[str] = set()
+    looked = 0
     for sentence in _statements(plain):
-        possible = _may_claim(sentence)
-        places = _doings(sentence) if possible else []
+        possible = [number for number in _may_claim(sentence) if compiled[number][0].name not in told]
+        if not possible:
+            continue
+        looked += 1
+        if looked > MAX_LOOKED:
+            return
+        places = _doings(sentence)
         told_here: list[tuple[Claim, int, int]] = []
         for number in possible:
             action, own, passive, chinese = compiled[number]
@@ -167,12 +184,12 @@ def _doings(sentence: str) -> list[tuple[int, int]]:
     places = [(0, begins)] if bare else []
     for lead in _LEAD.finditer(sentence):
         places.append(lead.span())
-        end = _BOUNDARY.search(sentence, lead.end())
+        end = _UNTIL.search(sentence, lead.end())
         places += [
             (lead.start(), joined.end())
             for joined in _JOINED.finditer(sentence, lead.end(), end.start() if end is not None else len(sentence))
         ]
-    return places
+    return places[:MAX_PLACES]
 
 
 def _apart(found: list[tuple[Claim, int, int]]) -> Iterator[Claim]:
@@ -204,7 +221,8 @@ def _find(
     for start, verb in places:
         match = done.match(sentence, verb)
         if match is not None and not hindered(sentence, start, match.end()) and not _of_words(action, sentence, verb):
-            return Claim(action.name, sentence[start : match.end()][:200], False), verb, match.end()
+            bare = start == 0 and not _LEAD.match(sentence)
+            return Claim(action.name, sentence[start : match.end()][:200], bare), verb, match.end()
     match = passive.search(sentence)
     if match is not None and _RELATIVE.search(match.group()) is None and _OTHERS.search(sentence, 0, match.start()) is None and not hindered(sentence, match.start(), match.end()) and not _HISTORY.match(sentence[match.end() :]):  # fmt: skip
         return Claim(action.name, match.group()[:200], True), match.start(), match.end()

@@ -14,10 +14,12 @@ import re2  # type: ignore[import-untyped]
 from pydantic import Field
 
 from trailhound.canonical import canonical_json
-from trailhound.evaluators.aimed import KINDS, is_meant
+from trailhound.evaluators.aimed import KINDS
 from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, State, add_evidence, ref
+from trailhound.evaluators.mentioned import is_meant
 from trailhound.evaluators.patterns import SHIPPED_MEMORY, Pattern
 from trailhound.evaluators.tools import Tools
+from trailhound.evaluators.widened import widened
 from trailhound.expressions import re2_options
 from trailhound.model import Step
 
@@ -51,7 +53,8 @@ class Injection(Evaluator[InjectionSettings, Seen]):
     conversations away, to remember something for all conversations, to decode a text and obey it; approvals and
     authority that a text claims for itself; orders addressed to an AI, hidden ones too; marks of chat templates and of
     tool calls; text in invisible characters; and `patterns` of your own. `details.kind` says which. What is forbidden
-    (`never send ...`), quoted inside a sentence, or stands behind words like `prompt injection` and `attacker`, is none.
+    (`never send ...`), quoted inside a sentence, listed as an example, or in
+    one sentence with words like `prompt injection` and `attacker`, is none.
     The patterns are narrow, and a document about prompt injection has the same words: a finding means that somebody
     should look, not that the agent obeyed. What was found is never executed; its start stands in `details.excerpt`,
     escaped to plain ASCII. One finding per kind and tool; its evidence holds every call.
@@ -144,7 +147,7 @@ def written_together(results: list[Any]) -> bytes | None:
         json = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
     except TypeError:  # see `written`
         return None
-    return None if len(json) > MAX_LOOKED else json + b"\n" + text
+    return None if len(json) > MAX_LOOKED else _lines(json) + b"\n" + text
 
 
 def written(result: Any) -> bytes:
@@ -152,9 +155,14 @@ def written(result: Any) -> bytes:
     if result.__class__ is str:
         return result[:MAX_LOOKED].encode("utf-8", "replace")
     try:
-        return orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS)[:MAX_LOOKED]
+        return _lines(orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS)[:MAX_LOOKED])
     except TypeError:  # lone surrogates, numbers beyond 64 bits
-        return canonical_json(result)[:MAX_LOOKED]
+        return _lines(canonical_json(result)[:MAX_LOOKED])
+
+
+def _lines(json: bytes) -> bytes:
+    """JSON with the ends of lines as they were: behind `\\n` no word would begin."""
+    return json.replace(b"\\n", b"\n").replace(b"\\t", b"\t") if b"\\" in json else json
 
 
 def escaped(text: str) -> str:
@@ -165,10 +173,10 @@ def escaped(text: str) -> str:
 
 @functools.cache
 def _together() -> Any:
-    """All kinds at once, which one pass over a text finds: nearly always none. Patterns are asked for the excerpt."""
+    """All kinds at once, each wider than it is: one pass over a text finds what it may hold, nearly always nothing."""
     together = re2.Set.SearchSet(re2_options(SHIPPED_MEMORY, case_sensitive=False))
     for pattern in KINDS.values():
-        together.Add(pattern)
+        together.Add(widened(pattern))
     together.Compile()
     return together
 

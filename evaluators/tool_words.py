@@ -32,11 +32,11 @@ TELLING: dict[str, Telling] = {
         "cancel void called_off terminat stopped 取消 退订 终止 撤销",
     ),
     "book": _telling(
-        "add alarm appointment arrang basket book buy calendar cart checkout create edit event hold insert invite meeting move order patch place purchas rebook remind replace reschedul reserv schedul set submit task update",
+        "add alarm appointment arrang basket book buy calendar cart checkout create edit event hold insert invite meeting move exchang issue order patch place purchas rebook remind replace reschedul reserv schedul set ship submit task update warrant",
         "book reserv schedul placed made arranged confirmed ordered 预订 预约 下单 安排",
     ),
     "create": _telling(
-        "account add book case claim create deploy escalat file generate init insert issue label log new open order post pr provision publish pull rais register request return schedul set start submit subscrib ticket upload write",
+        "account add book case claim create deploy enrol escalat file generate init insert issue label log new open order post pr provision publish pull rais register request return schedul set start submit subscrib ticket upload write",
         "created opened filed raised submitted logged registered 创建 提交 开通 新建",
     ),
     "update": _telling(
@@ -61,15 +61,15 @@ TELLING: dict[str, Telling] = {
     ),
     "escalate": _telling(
         "add assign case create escalat flag forward hand handoff handover human notify page pass priority queue raise refer route send set tag ticket transfer update",
-        "escalat handed assigned passed routed forward 升级 转交 转接 指派",
+        "escalat handed assign owner passed routed forward 升级 转交 转接 指派 分配 负责人 处理人 派单",
     ),
     "account": _telling(
         "access account activ add assign ban block card change creat credential deactivat delet disabl edit enabl freeze frozen grant invite key lock member password patch permission regenerat remove report reset revoke role rotat send set share suspend unassign unblock unfreeze unlock update",
         "grant revok suspend frozen freez block disabled deactivat reset invit 开通 重置 解锁 冻结 停用 撤销 邀请 locked unlock",
     ),
     "restart": _telling(
-        "cycl deploy kill patch pod reboot recreat redeploy relaunch replica restart rollout scal service start stop systemctl update",
-        "restart reboot scaled killed 重启 扩容",
+        "cordon cycl deploy drain helm kill kubectl node patch pod reboot recreat redeploy relaunch replica restart rollout scal service start stop systemctl update",
+        "restart reboot scaled killed drained cordoned 重启 扩容",
     ),
     "save": _telling(
         "add append archiv attach back backup copy create download drive dump edit export file generat insert memory move note post publish put record save snapshot store sync update upload write",
@@ -84,7 +84,7 @@ TELLING: dict[str, Telling] = {
         "appl credit discount voucher extend 优惠 补发 折扣",
     ),
     "close": _telling(
-        "archiv cancel case clos complet delet edit finish issue label mark merge patch reopen resolv set status tag ticket transition update",
+        "ack acknowledg alert mute silenc snooz archiv cancel case clos complet delet edit finish issue label mark merge patch reopen resolv set status tag ticket transition update",
         "clos resolv marked archiv 关闭 标记 结案 归档",
     ),
 }

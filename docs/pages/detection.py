@@ -9,7 +9,7 @@ from pages import NOTE
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the corpus is part of the tests, which are no installed package
 
-from tests.corpus import answers, fresh
+from tests.corpus import answers, fresh, other
 from tests.corpus.fresh_claims import CLAIMS
 from tests.corpus.fresh_outputs import ATTACKS, HARMLESS
 from tests.corpus.fresh_plain import PLAIN
@@ -41,6 +41,12 @@ Before, when they were new, precision was 0.96 and 0.73, recall 0.44 and 0.31. T
 | rule | precision | recall | right | false | missed |
 | --- | --- | --- | --- | --- | --- |
 {fresh.table(fresh.MENDED)}
+
+A third set is by somebody who had not read the rules when they wrote it (`tests/corpus/other.py`: 100 claims, 100 answers that are no false claim, 60 outputs with an order, 120 without, half of them made to look like one). On all of it, before any rule was mended with it, `false-claim` had a precision of 0.97 and a recall of 0.69, `injection` 0.79 and 0.50. Three of four sentences then helped to mend them. No miss and no false alarm of every fourth was looked at; few as they are, they say best what to expect of texts that are new:
+
+| rule | precision | recall | right | false | missed |
+| --- | --- | --- | --- | --- | --- |
+{fresh.table(other.MEASURED, other.answers, other.outputs)}
 
 An older set, half of `tests/corpus/unseen_third.py`, of which the rules of then missed a part that was never looked at:
 

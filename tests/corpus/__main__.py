@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.corpus import answers, fresh
+from tests.corpus import answers, fresh, other
 from tests.corpus.generate import DEVELOPMENT, HELD_BACK, generate
 from tests.corpus.hard import hard
 from tests.corpus.score import Score, judged, score, table
@@ -26,6 +26,9 @@ def main() -> None:
     for name, half in (("that helped to mend the rules", fresh.MENDED), ("that measure them", fresh.MEASURED)):
         print(f"answers and outputs of many trades {name} (right, false, missed)")
         print(fresh.table(half))
+    for name, half in (("that helped to mend the rules", other.MENDED), ("that measure them", other.MEASURED)):
+        print(f"answers and outputs by somebody else {name} (right, false, missed)")
+        print(fresh.table(half, other.answers, other.outputs))
     beyond = hard(*HELD_BACK)
     told = sum(set(case.labels) <= set(judged(case)[0]) for case in beyond)
     print(f"loops beyond the rules (in no figure above): {told} of {len(beyond)} told")

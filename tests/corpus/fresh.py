@@ -70,10 +70,13 @@ def count(told: Callable[[int], Iterator[Told]], half: int) -> tuple[int, int, i
     return right, false, missed
 
 
-def table(half: int) -> str:
-    """The figures of both rules as lines of a markdown table."""
+Teller = Callable[[int], Iterator[Told]]
+
+
+def table(half: int, said: Teller = answers, read: Teller = outputs) -> str:
+    """The figures of both rules on one half of a corpus as lines of a markdown table."""
     lines = []
-    for rule, told in (("false-claim", answers), ("injection", outputs)):
+    for rule, told in (("false-claim", said), ("injection", read)):
         right, false, missed = count(told, half)
         lines.append(
             f"| {rule} | {right / max(1, right + false):.3f} | {right / max(1, right + missed):.3f} | {right} | {false} | {missed} |"

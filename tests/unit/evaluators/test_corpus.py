@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tests.corpus import answers, fresh
+from tests.corpus import answers, fresh, other
 from tests.corpus.cases import Case
 from tests.corpus.generate import DEVELOPMENT, HELD_BACK, generate
 from tests.corpus.score import RULES, Score, score
@@ -59,3 +59,14 @@ def test_rules_that_read_sentences_hold_on_those_of_many_trades() -> None:
         right, false, missed = fresh.count(told, fresh.MEASURED)
         assert right / (right + false) >= precision
         assert right / (right + missed) >= recall
+
+
+def test_rules_that_read_sentences_hold_on_those_by_somebody_else() -> None:
+    for told, precision, recall in ((other.answers, 0.95, 0.65), (other.outputs, 0.85, 0.6)):
+        right, false, missed = fresh.count(told, other.MEASURED)
+        assert right / (right + false) >= precision
+        assert right / (right + missed) >= recall
+    for told in (other.answers, other.outputs):
+        right, false, missed = fresh.count(told, other.MENDED)
+        assert not false
+        assert right / (right + missed) >= 0.9

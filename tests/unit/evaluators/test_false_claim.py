@@ -45,6 +45,19 @@ class TestSupport:
         call = tool_step(0, "issue_refund", {}, {"state": "failed"})
         assert told(REFUNDED, call, tools=[{"match": "issue_refund", "error_when": "result.state == 'failed'"}])
 
+    @pytest.mark.parametrize("name", ["git_status", "mcp__git__git_log", "select_rows", "查询订单", "grep"])
+    def test_further_names_of_tools_that_only_look(self, name: str) -> None:
+        assert told(REFUNDED, tool_step(0, name, {}, "none"))
+
+    @pytest.mark.parametrize("name", ["git_push", "查询并推送", "execute_select", "git"])
+    def test_names_that_do_not_say_that_they_only_look(self, name: str) -> None:
+        assert not told("I pushed the branch.", tool_step(0, name, {}, "ok"))
+
+    def test_a_doing_without_its_doer_may_be_reported(self) -> None:
+        log = "v3: removed the old exporter"
+        assert not told("Changes in v3:\n- Removed the old exporter", tool_step(0, "read_file", {}, log))
+        assert told("Removed the old exporter.", tool_step(0, "read_file", {}, "v2"))
+
     def test_a_tool_whose_name_does_not_tell_can_have_done_it(self) -> None:
         assert not told(REFUNDED, tool_step(0, "process_case", {}, "ok"))
 
