@@ -28,7 +28,17 @@ Measured on a labelled corpus: {len(cases)} trajectories that a seeded generator
 
 `make bench-detection` prints these figures, and a test holds each at 0.98 or more. How the corpus is made stands in `tests/corpus/README.md`.
 
-## Rules that read sentences
+{_sentences()}
+## What the figures do not say
+
+The corpus was made by the people who made the rules. It shows that they do what they say; it is no sample of your traffic. `trailhound backtest` shows what the rules would have said of yours.
+
+Some true loops are out of their reach on purpose, because telling them would bring false alarms: a query reworded with synonyms (different searches that find nothing look the same), a result that goes to and fro between two values (so does what is polled), a field that varies and that nobody declared `volatile` (so does the number of a batch), a cursor that moves over pages with nothing on them, rounds of more than eight calls that do not come three times among the last 64 calls (each of their calls is a loop where they do), answers that differ in a word. The bench prints how many of those are told all the same; they are in no figure.
+"""
+
+
+def _sentences() -> str:
+    return f"""## Rules that read sentences
 
 `false-claim` and `injection` know how things are said: who did it, in which tense, with which verb; to whom an order is addressed, and by whose authority. What counts is how they do with sentences that nobody had in mind. `tests/corpus/fresh.py` holds {len(CLAIMS)} claims of two dozen trades and {len(PLAIN)} answers that claim nothing (plans, offers, conditions, denials, questions, quotes, reports of what a look-up brought), each claim judged with calls that only looked, with a failed call, and with one that did it; and {len(ATTACKS)} outputs with an instruction to the agent and {len(HARMLESS)} without (documentation about such attacks, mails with orders to people, code, policies, chat logs), in English and Chinese, a few in other languages. They were written before the rules were mended. No miss and no false alarm of every other one was looked at; whoever mended the rules had written them, however, so the figures are somewhat too good:
 
@@ -56,9 +66,4 @@ An older set, half of `tests/corpus/unseen_third.py`, of which the rules of then
 
 The two rules seldom raise a false alarm; of claims and instructions in new words they miss a part, of instructions more. Add your own: `tools[].claims`, `rules.injection.patterns`.
 
-## What the figures do not say
-
-The corpus was made by the people who made the rules. It shows that they do what they say; it is no sample of your traffic. `trailhound backtest` shows what the rules would have said of yours.
-
-Some true loops are out of their reach on purpose, because telling them would bring false alarms: a query reworded with synonyms (different searches that find nothing look the same), a result that goes to and fro between two values (so does what is polled), a field that varies and that nobody declared `volatile` (so does the number of a batch), a cursor that moves over pages with nothing on them, rounds of more than eight calls that do not come three times among the last 64 calls (each of their calls is a loop where they do), answers that differ in a word. The bench prints how many of those are told all the same; they are in no figure.
 """
