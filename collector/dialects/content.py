@@ -13,6 +13,8 @@ from trailhound.collector.dialects.table import KeyTable
 
 DETAILS = "gen_ai.client.inference.operation.details"
 """Event that carries the same keys as a span (OTel GenAI 1.37)."""
+_COUNT = "gen_ai.usage.input_tokens"
+"""In an event of its own where the span has no counts (ax for JavaScript 24)."""
 _CHOICES = ("gen_ai.choice", "gen_ai.content.completion")
 _PROMPTS = ("gen_ai.content.prompt",)
 _AZURE = "gen_ai.event.content"
@@ -23,9 +25,9 @@ _WHOLE = ("gen_ai.prompt", "gen_ai.completion")
 def add_events(seen: Seen, table: KeyTable) -> None:
     """Add the facts that the span's events carry and its attributes do not."""
     for event in seen.span.events:
-        if event.name == DETAILS:
+        if event.name == DETAILS or _COUNT in event.attributes:
             table.gather(event.attributes, seen)
-        elif event.name in _CHOICES:
+        if event.name in _CHOICES:
             seen.facts.setdefault("event_output", []).extend(old_messages(event.name, event.attributes))
         elif event.name in EVENT_ROLES or event.name in _PROMPTS:
             seen.facts.setdefault("event_input", []).extend(old_messages(event.name, event.attributes))
@@ -82,6 +84,8 @@ def conversation(seen: Seen, *, model: bool) -> Conversation:
         say(talk, facts["output_messages"])
     elif "output" in flat:
         say(talk, flattened.messages(flat["output"]))
+        if model and not talk.answer and not talk.requests:  # LangChain.js over the responses API: a bare role
+            say(talk, facts.get("output"))
     elif "event_output" in facts:
         say(talk, facts["event_output"])
     elif model:

@@ -65,18 +65,26 @@ def _named_in(message: str) -> str | None:
     return stack[1] if stack is not None else None
 
 
+def read_exception(step: Step, span: Span) -> bool:
+    """Whether the span has an exception that is no pause; the step failed by it then, whatever the span's status."""
+    raised = next((e for e in reversed(span.events) if e.name == "exception"), None) if span.events else None
+    if raised is None:
+        return False
+    kind, message = _what(span, None, raised)
+    if (kind or "").rpartition(".")[2] in (*PAUSES, *_CONTROL):
+        return False
+    step.status, step.error = "error", Failure(kind, message)
+    return True
+
+
 def read_tool_status(step: Step, span: Span, facts: dict[str, Any]) -> None:
     """A tool span may end well and yet say that the tool failed: `gen_ai.tool.status`, MCP's `isError`, or an exception
     where the result would be and no status at all (Laminar for JavaScript)."""
     tool = step.tool
     if step.status != "ok" or tool is None:
         return
-    if tool.result is None and span.events and not span.status_code:
-        raised = next((e for e in reversed(span.events) if e.name == "exception"), None)
-        kind, message = _what(span, None, raised) if raised is not None else (None, None)
-        if raised is not None and (kind or "").rpartition(".")[2] not in (*PAUSES, *_CONTROL):
-            step.status, step.error = "error", Failure(kind, message)
-            return
+    if tool.result is None and span.events and not span.status_code and read_exception(step, span):
+        return
     result = tool.result
     failed = isinstance(result, dict) and (result.get("isError") is True or result.get("is_error") is True)
     if isinstance(result, dict) and result.keys() >= _RESPONSE:  # what the tool returned is in the content

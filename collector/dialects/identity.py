@@ -16,6 +16,7 @@ DIALECT = Dialect(
             "langsmith.metadata.session_id",
             "langsmith.metadata.thread_id",
             "langsmith.metadata.conversation_id",
+            "langsmith.metadata.sessionId",
             "gcp.vertex.agent.session_id",
             "lmnr.association.properties.metadata.openai.agents.group_id",
             "ai.telemetry.metadata.sessionId",
@@ -38,7 +39,7 @@ DIALECT = Dialect(
             "lmnr.association.properties.user_id",
             "litellm.end_user.id",
         ),
-        "agent": ("gen_ai.agent.name", "agent.name", "lk.agent_name", "lk.agent_label"),
+        "agent": ("gen_ai.agent.name", "agent.name", "lk.agent_name", "lk.agent_label", "gen_ai.capability.name"),
         "agent_id": ("gen_ai.agent.id",),
     },
 )

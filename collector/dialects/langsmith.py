@@ -1,22 +1,27 @@
 """LangSmith's OTel exporter: run types, whole runs as JSON in `gen_ai.prompt` and `gen_ai.completion`.
 
 langsmith 0.15. `langsmith.trace.session_*` is the project, no conversation. Token details are a Python repr or sit in the
-run's `usage_metadata`.
+run's `usage_metadata`. The exporter for JavaScript (0.12) sets status OK on runs that failed, beside their exception.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from trailhound.collector.dialects import langchain, recorded
+from trailhound.collector.dialects import failures, langchain, recorded
 from trailhound.collector.dialects.base import CHAIN, EMBEDDING, LLM, OTHER, RETRIEVAL, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import literal, whole
 from trailhound.collector.dialects.toolcalls import tool_call
+from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Step
+
+SCOPE = "langsmith"
 
 
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
+    if step.status == "ok" and seen.span.scope.name == SCOPE:
+        failures.read_exception(step, seen.span)
     tool = step.tool
     if step.kind == "tool" and tool is not None:
         given = tool.arguments
@@ -27,6 +32,9 @@ def refine(step: Step, seen: Seen) -> None:
         langchain.unwrap_result(step)
     elif step.kind == "other" and step.container and not step.parent_span_id and step.agent is None:
         step.agent = step.name  # the function that was traced; nothing else names the agent
+    if step.usage is None and step.kind == "llm":  # with hidden outputs the counts are in the run's metadata alone
+        whole_run = literal(facts.get("ls_usage"))
+        step.usage = normalise(whole_run) if isinstance(whole_run, dict) else None
     if step.usage is not None:
         _details(step, facts)
         recorded.details(step, facts.get("output"))
@@ -57,7 +65,7 @@ DIALECT = Dialect(
     name="langsmith",
     order=75,
     keys=("langsmith.",),
-    scopes=("langsmith",),
+    scopes=(SCOPE,),
     kinds={
         "langsmith.span.kind": {
             "llm": LLM,
@@ -74,7 +82,7 @@ DIALECT = Dialect(
         "agent": ("langsmith.metadata.lc_agent_name",),
         "input": ("gen_ai.prompt",),
         "output": ("gen_ai.completion",),
-        "ls_usage": ("langsmith.metadata.usage_metadata",),
+        "ls_usage": ("langsmith.metadata.usage_metadata", "langsmith.usage_metadata"),
         "ls_input_details": ("gen_ai.usage.input_token_details",),
         "ls_output_details": ("gen_ai.usage.output_token_details",),
     },

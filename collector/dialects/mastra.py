@@ -52,7 +52,7 @@ DIALECT = Dialect(
             **dict.fromkeys(("model_chunk", "processor_run", "generic"), OTHER),
         }
     },
-    kind_order=220,
+    kind_order=15,
     ignored=frozenset((_INPUT,)),
     records_tools=lambda scope: True,
     refine=refine,

@@ -176,7 +176,7 @@ DIALECT = Dialect(
         "reasoning_tokens": ("llm.token_count.completion_details.reasoning",),
         "cost": ("llm.cost.total",),
         "tool_name": ("tool.name", "tool_name"),
-        "call_id": ("tool.id",),
+        "call_id": ("tool.id", "tool_call.id"),
         "input": ("input.value",),
         "output": ("output.value",),
         "finish_reasons": ("llm.finish_reason",),

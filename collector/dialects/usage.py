@@ -11,14 +11,18 @@ from trailhound.model import Usage
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
+_GEMINI = ("gemini", "gen_ai", "google")
+"""Its `candidatesTokenCount` leaves out `thoughtsTokenCount`, the total has both."""
+
+
 def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | None:
     """The usage in `input_tokens`, `output_tokens`, `total_tokens`, `cache_read_tokens`, `cache_write_tokens` and
     `reasoning_tokens` of `facts`; None when there is neither input nor output.
 
     `exclusive` is True where the convention says that input leaves cached tokens out. Elsewhere the numbers tell:
     more cache than input is impossible, and a total that matches only one reading proves it. Otherwise input is
-    inclusive, as OpenTelemetry 1.40, OpenAI and Gemini say. What Gemini's total has beyond input and output is reasoning
-    that the output leaves out.
+    inclusive, as OpenTelemetry 1.40, OpenAI and Gemini say. What a total has beyond input and output is, of Gemini,
+    reasoning that the output leaves out; of OpenAI, whose output has all, cached input that nothing else tells.
     """
     counts: list[int | None] = []
     for name in _COUNTS:
@@ -31,17 +35,19 @@ def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | N
         cached = (read or 0) + (write or 0)
         if exclusive or _leaves_cache_out(given, output, cached, facts):
             given += cached
-    if given is not None and output is not None and "total_tokens" in facts and _counts_thoughts_apart(facts):
+    if given is not None and output is not None and "total_tokens" in facts:
         unsaid = (whole(facts["total_tokens"]) or 0) - given - output
-        if unsaid > 0 and reasoning in (None, unsaid):
+        if unsaid > 0 and reasoning in (None, unsaid) and _is_of(facts, *_GEMINI):
             output, reasoning = output + unsaid, unsaid
+        elif unsaid > 0 and not read and not write and _is_of(facts, "openai"):
+            given, read = given + unsaid, unsaid
     return Usage(given, output, read, write, reasoning)
 
 
-def _counts_thoughts_apart(facts: Mapping[str, Any]) -> bool:
-    """Whether the counts are Gemini's: `candidatesTokenCount` leaves out `thoughtsTokenCount`, the total has both."""
+def _is_of(facts: Mapping[str, Any], *marks: str) -> bool:
+    """Whether the counts are those of a provider with such a name."""
     said = (facts.get(name) for name in ("provider", "response_model", "request_model"))
-    return any(isinstance(word, str) and ("gemini" in word or "gen_ai" in word or "google" in word) for word in said)
+    return any(isinstance(word, str) and any(mark in word.lower() for mark in marks) for word in said)
 
 
 def _leaves_cache_out(given: int, output: int | None, cached: int, facts: Mapping[str, Any]) -> bool:
