@@ -77,6 +77,11 @@ class Calls:
             self._asked = {(k.asked.name, k.asked.arguments_hash) for k in self._known.values() if k.asked is not None}
         return call.arguments_hash is not None and (call.name, call.arguments_hash) in self._asked
 
+    def asked_elsewhere(self, span: Step) -> bool:
+        """Whether the model asked for the call in another trace than the one that it ran in."""
+        known = self._known.get(span.tool.call_id or "") if span.tool is not None else None
+        return known is not None and known.asked_by is not None and known.asked_by.trace_id != span.trace_id
+
     def voices(self, span: Step) -> Sequence[Step]:
         """Spans below a tool's that speak for it."""
         return self._facts.voices(span)

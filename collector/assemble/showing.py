@@ -32,6 +32,8 @@ class Showing:
             return any(voice.kind == "approval" for voice in run.calls.voices(step))
         if not told or tool is None or tool.arguments is None or not (step.synthetic or run.calls.asked(tool)):
             return False
+        if told == "stop":  # whoever let it go on afterwards is seen nowhere
+            return not run.calls.asked_elsewhere(step) or not step.parent_span_id
         if told == "before" or run.has_agent(step):
             return True
         self._waiting.setdefault((step.trace_id, step.parent_span_id), {})[key] = None

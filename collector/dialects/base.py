@@ -23,9 +23,10 @@ CHAIN: KindOf = ("other", True)
 OTHER: KindOf = ("other", False)
 
 
-Pauses = Literal["", "before", "after", "gate"]
+Pauses = Literal["", "before", "stop", "after", "gate"]
 """How a dialect tells, with content captured, that a call waited for a person: by something that comes `before` the call
-runs, by a span that comes `after` it (the agent's), by a `gate` span below every call; or not at all."""
+runs; the same, or by nothing but a `stop` after which the call runs in a trace of its own; by a span that comes `after` it
+(the agent's); by a `gate` span below every call; or not at all."""
 
 
 @dataclass(slots=True)

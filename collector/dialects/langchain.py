@@ -41,8 +41,11 @@ _PAUSE_ID = re.compile(r"\bid='([0-9a-f]{32})'")
 
 
 def tells_of_pauses(scope: str) -> Pauses:
-    """Of the instrumentations of many frameworks, the one of LangChain and LangGraph."""
-    return "before" if scope.endswith((".langchain", "-langchain")) else ""
+    """Of the instrumentations of many frameworks, the one of LangChain and LangGraph.
+
+    A graph that was compiled with `interrupt_before` stops without a word, and is invoked again with no input.
+    """
+    return "stop" if scope.endswith((".langchain", "-langchain")) else ""
 
 
 def agent_in(metadata: str) -> str | None:

@@ -87,6 +87,6 @@ DIALECT = Dialect(
         "ls_output_details": ("gen_ai.usage.output_token_details",),
     },
     records_tools=lambda scope: True,
-    tells_of_pauses=lambda scope: "before",
+    tells_of_pauses=lambda scope: "stop",
     refine=refine,
 )
