@@ -51,16 +51,16 @@ def _what(span: Span, kind: str | None, exception: SpanEvent | None) -> tuple[st
         message = text(exception.attributes.get("exception.message")) or message
     if kind is None and message is not None:
         kind = _named_in(message)
-    elif kind == "Exception" and message is not None:  # LangSmith names the exception's class in its message alone
+    elif kind in ("Exception", "Error") and message is not None:  # LangSmith names its class in the message alone
         kind = _named_in(message) or kind
     return kind, message
 
 
 def _named_in(message: str) -> str | None:
     """The exception that a repr begins with, or that JavaScript's stack after a message names, where it means something to us."""
-    head = message.partition("(")[0]
-    if head in PAUSES or head in _CONTROL:
-        return head
+    for head in (message.partition("(")[0], message.partition(": ")[0]):
+        if head in PAUSES or head in _CONTROL:
+            return head
     stack = _STACK.search(message)
     return stack[1] if stack is not None else None
 
