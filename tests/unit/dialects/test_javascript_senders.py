@@ -78,7 +78,9 @@ def test_a_capability_is_who_acts() -> None:
     assert step_of(CHAT | {"gen_ai.capability.name": "support_agent"}).agent == "support_agent"
 
 
-@pytest.mark.parametrize(("span_type", "kind"), [("model_step", "other"), ("model_chunk", "other"), ("tool_call", "tool")])
+@pytest.mark.parametrize(
+    ("span_type", "kind"), [("model_step", "other"), ("model_chunk", "other"), ("tool_call", "tool")]
+)
 def test_mastra_s_own_type_goes_before_openinference_s_kind(span_type: str, kind: str) -> None:
     own = {"openinference.span.kind": "LLM", "mastra.span.type": span_type, "tool_call.id": "call_1"}
     step = step_of(own)
