@@ -13,6 +13,7 @@ from trailhound.config import Approvals as Settings
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import ApprovalVerdict, ToolCall
 
+GOOD = frozenset({"approved", "policy"})
 SLACK_NS = 86_400_000_000_000
 """Things are remembered a day longer than decisions are good for: spans may come late."""
 
@@ -72,7 +73,17 @@ class ApprovalIndex:
     def _touched(self, filed: Filed) -> list[CallKey]:
         """The calls that what is filed here may matter to, directly or by what others leave."""
         reached = (call.key for call in self._shares.reached(filed)) if filed.decisions else ()
-        return self._with_rivals([*self._shelves.touched(filed), *reached])
+        touched = self._with_rivals([*self._shelves.touched(filed), *reached])
+        if not filed.decisions or self._shelves.asks(filed):
+            return touched
+        first_ns = min(decision.decided_ns for decision in filed.decisions)
+        return [key for key in touched if not self._is_settled(key, first_ns)]
+
+    def _is_settled(self, key: CallKey, from_ns: int) -> bool:
+        """Whether a call was approved by what was decided before it began, which nothing decided since `from_ns` changes:
+        it neither counts for the call nor for those before it, which are served first."""
+        filed = self._shelves.filed.get(key)
+        return filed is not None and filed.call is not None and filed.call.start_ns < from_ns and filed.verdict in GOOD
 
     def _naming(self, filed: Filed) -> list[Filed]:
         """Who told of decisions that name this call by its id."""
@@ -88,10 +99,9 @@ class ApprovalIndex:
     def _with_rivals(self, touched: list[CallKey]) -> list[CallKey]:
         """And the calls that share approvals with them."""
         found = dict.fromkeys(touched)
-        for key in touched:
-            filed = self._shelves.filed.get(key)
-            if filed is not None and filed.call is not None:
-                found.update((rival.key, None) for rival in self._shares.rivals(filed))
+        calls = (self._shelves.filed.get(key) for key in list(found))
+        for rival in self._shares.rivals_of(filed for filed in calls if filed is not None and filed.call is not None):
+            found[rival.key] = None
         return list(found)
 
     def filed(self, key: Carrier | CallKey) -> Filed | None:
@@ -118,6 +128,7 @@ class ApprovalIndex:
             if oldest.received_ns + self._keep_ns > now_ns:
                 return
             self._shelves.remove(oldest)
+            self._shares.renew()
 
     @property
     def dropped(self) -> int:

@@ -6,7 +6,7 @@ import fnmatch
 from dataclasses import replace
 
 from trailhound.collector.assemble.filed import Call, Filed
-from trailhound.collector.assemble.words import Known, grants, latest
+from trailhound.collector.assemble.words import Known, grants
 from trailhound.config import Approvals as Settings
 from trailhound.evaluators.tools import is_one_tool
 from trailhound.model import Approval, ApprovalVerdict
@@ -27,21 +27,20 @@ class Judge:
         `cut`: the sender left out content, in which one may have been."""
         call = filed.call
         assert call is not None
-        notes: dict[str, Approval] = {}
-        words = {id(w): w for w in (*known.by_id, *known.by_arguments, *known.wide)}.values()
-        used = False
-        for word in sorted((w for w in words if self._tells(w.approval, call, notes)), key=latest, reverse=True):
+        used: Approval | None = None
+        for word in known.newest_first():
+            if (used is not None and not known.covers(word)) or not self._tells(word.approval, call):
+                continue
             decision = word.approval
-            if any(word is each for each in known.left):
-                return self._approved(decision)
             if grants(decision):
-                notes.setdefault("it covers another call", decision)
-                used = True
-            elif not used and decision.decision == "denied":
+                if known.covers(word):
+                    return self._approved(decision)
+                used = used or decision
+            elif used is None and decision.decision == "denied":
                 return _said("denied", decision)
-            elif not used:
+            elif used is None:
                 return ApprovalVerdict("missing", None, f"{decision.decision}: {_where(decision)}")
-        return self._without(call, notes, known, not cut and bool(shown or known.others))
+        return self._without(call, used, known, not cut and bool(shown or known.others))
 
     # ------------------------------------------------------------ which decisions count
 
@@ -50,14 +49,19 @@ class Judge:
         asks = decision.decision == "requested" and not decision.holds
         return not asks and filed.call is not None and self._against(decision, filed.call) is None
 
-    def _tells(self, decision: Approval, call: Call, notes: dict[str, Approval]) -> bool:
-        """Whether a decision counts; why an approval does not goes into `notes`."""
-        if decision.decision == "requested" and not decision.holds:
+    def _tells(self, decision: Approval, call: Call) -> bool:
+        """Whether a decision counts."""
+        if decision.decided_ns > call.start_ns or (decision.decision == "requested" and not decision.holds):
             return False
-        against = self._against(decision, call)
-        if against is not None and grants(decision):
-            notes.setdefault(against, decision)
-        return against is None
+        return self._against(decision, call) is None
+
+    def _refuted(self, call: Call, known: Known) -> tuple[str, Approval] | None:
+        """An approval that does not count, and why."""
+        for decision in (word.approval for word in known if grants(word.approval)):
+            against = self._against(decision, call)
+            if against is not None:
+                return against, decision
+        return None
 
     def _against(self, decision: Approval, call: Call) -> str | None:
         if not _may_name(decision, call):
@@ -85,14 +89,16 @@ class Judge:
             return ApprovalVerdict("approved", decision.actor_id, f"{_where(decision)}, after which it ran")
         return _said("policy" if decision.actor == "policy" else "approved", decision)
 
-    def _without(self, call: Call, notes: dict[str, Approval], known: Known, shown: bool) -> ApprovalVerdict:
-        """No decision covers the call."""
-        for note, decision in notes.items():
-            doubtful = decision.actor == "unknown" and note.startswith("approvals.trust.actors")
+    def _without(self, call: Call, used: Approval | None, known: Known, shown: bool) -> ApprovalVerdict:
+        """No decision covers the call; `used`: the last that would, and covers another."""
+        note = self._refuted(call, known) or (None if used is None else ("it covers another call", used))
+        if note is not None:
+            why, decision = note
+            doubtful = decision.actor == "unknown" and why.startswith("approvals.trust.actors")
             return ApprovalVerdict(
                 "unknown" if doubtful and not self._complete else "missing",
                 None,
-                f"{decision.decision} does not count, {note}: {_where(decision)}",
+                f"{decision.decision} does not count, {why}: {_where(decision)}",
             )
         told = (w.approval for w in (*known.by_id, *known.by_arguments))
         asked = [d for d in told if d.decision == "requested" and _may_name(d, call)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from trailhound.collector.assemble.filed import CallKey, Filed
@@ -11,7 +12,7 @@ from trailhound.collector.assemble.words import Word
 def share_out(
     calls: Sequence[Filed], words: Sequence[Word], may_take: Callable[[Filed, Word], bool]
 ) -> dict[CallKey, Word]:
-    """What each of `calls` gets when it is its turn: in order, each takes one of `words`, and what an earlier one has is
+    """`words` are in the order of their time. What each of `calls` gets when it is its turn: in order, each takes one of `words`, and what an earlier one has is
     left to a later one where the earlier may take another instead (augmenting paths, Kuhn 1955)."""
     may: dict[int, list[int]] = {}
 
@@ -26,14 +27,15 @@ def share_out(
     left = list(range(len(words)))
     for number, filed in enumerate(calls):
         assert filed.call is not None
-        early = [w for w in left if words[w].approval.decided_ns <= filed.call.start_ns]
+        early = left[: bisect_right(left, filed.call.start_ns, key=lambda w: words[w].approval.decided_ns)]
         first = next((w for w in early if may_take(filed, words[w])), None)
         if first is not None:
             holders[first], held[number] = number, first
+            left.remove(first)
         elif early:  # none of those that are left is for it, but one may be for a call that has one which is
             _augment(number, may_have, holders, held)
-        if number in held:
             left = [w for w in left if w not in holders]
+        if number in held:
             taken[filed.call.key] = words[held[number]]
     return taken
 

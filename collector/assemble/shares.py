@@ -10,8 +10,10 @@ from trailhound.collector.assemble.matching import share_out
 from trailhound.collector.assemble.shelves import Shelves
 from trailhound.collector.assemble.spoken import Spoken
 from trailhound.collector.assemble.words import (
+    Heard,
     Known,
     Word,
+    Words,
     grants,
     is_wide_blank,
     latest,
@@ -38,7 +40,9 @@ class _Pool:
     """The words on one tool and arguments in an area, and what the calls there take of them."""
 
     area: _Area
-    words: list[Word]
+    words: Words
+    nameless: Words
+    """Those of the words that name no call id: what names one is about no call that has another."""
     taken: dict[CallKey, Word]
 
 
@@ -54,30 +58,45 @@ class Shares:
         self._areas: dict[tuple[Place, Key], _Area] = {}
         self._pools: dict[tuple[Place, Key], _Pool] = {}
         self._named_words: dict[CallKey, tuple[list[Word], list[Word]]] = {}
+        self._wide_words: dict[tuple[Key, tuple[Place, ...]], Words] = {}
 
     def renew(self) -> None:
         """What is filed has changed: everything is looked at again."""
         self._areas.clear()
         self._pools.clear()
         self._named_words.clear()
+        self._wide_words.clear()
 
     def known(self, filed: Filed) -> Known:
         """Everything that is known of a filed call, by now."""
         own, left = self._by_id(filed)
         told, taken = self._by_arguments(filed)
-        wide = self._wide(filed)
-        wider = [w for w in (*told, *wide) if w.approval.scope != "once" and grants(w.approval)]
         others = any(shelf.answers for shelf in self._shelves.of(filed.places))
-        return Known(own, told, wide, [*left, *([] if taken is None else [taken]), *wider], others)
+        by_id = Heard(Words(own), lambda word: True)
+        return Known(by_id, told, self._wide(filed), [*left, *([] if taken is None else [taken])], others)
 
     def rivals(self, filed: Filed) -> Iterator[Call]:
         """The calls whose approval may be another one because of this call, itself included."""
-        by_id, by_arguments = keys_compared(filed)
-        yield from self._reach(filed, by_id)
-        like = list(self._reach(filed, by_arguments))
-        # where all have ids and none takes what names none, each has its own
-        if any(call.call_id is None for call in like) or self._pool(filed, by_arguments).taken:
-            yield from like
+        return self.rivals_of((filed,))
+
+    def rivals_of(self, calls: Iterable[Filed]) -> Iterator[Call]:
+        """As `rivals` for several calls, each area once: those alike have the same ones. Where nothing was told, nothing
+        is shared."""
+        seen: dict[int, _Area] = {}
+        for filed in calls:
+            for key in filter(lambda key: self._is_told(filed.places, key), keys_compared(filed)):
+                area = self._area(filed.places, key)
+                if id(area) not in seen and self._is_shared(area, filed, key):
+                    yield from (c.call for c in area.calls if c.call is not None)
+                seen[id(area)] = area
+
+    def _is_shared(self, area: _Area, filed: Filed, key: Key) -> bool:
+        """Whether calls of an area may take each other's approvals: where all have ids and none takes what names none,
+        each has its own."""
+        return key[0] == "id" or any(map(_is_nameless, area.calls)) or bool(self._pool(filed, key).taken)
+
+    def _is_told(self, places: Iterable[Place], key: Key) -> bool:
+        return any(key in shelf.decisions for shelf in self._shelves.of(places))
 
     def reached(self, told: Filed) -> Iterator[Call]:
         """The calls that share approvals with those that a decision is about, where it is filed and where that leads."""
@@ -120,30 +139,36 @@ class Shares:
 
     # ------------------------------------------------------------ by arguments
 
-    def _by_arguments(self, filed: Filed) -> tuple[list[Word], Word | None]:
+    def _by_arguments(self, filed: Filed) -> tuple[Heard, Word | None]:
         """(the words on its arguments, the approval among them that it uses)"""
         assert filed.call is not None
         key = keys_compared(filed)[1]
         pool = self._pool(filed, key)
-        told = [w for w in pool.words if w.reaches(filed) and _may_mean(w, filed)]
+        words = pool.words if _is_nameless(filed) else pool.nameless
         if not self._is_compared(filed, key):
-            return [w for w in told if refuses(w.approval)], None
+            return Heard(words, lambda w: refuses(w.approval) and w.reaches(filed)), None
         taken = pool.taken.get(filed.call.key)
         if taken is not None and taken.approval.call_id is not None:
             # then it is that call, and what names others is not about it
-            told = [w for w in told if w.approval.call_id in (None, taken.approval.call_id)]
-        return told, taken
+            named = (None, taken.approval.call_id)
+            return Heard(words, lambda w: w.approval.call_id in named and w.reaches(filed)), taken
+        return Heard(words, lambda w: w.reaches(filed)), taken
 
     def _pool(self, filed: Filed, key: Key) -> _Pool:
         area = self._area(filed.places, key)
         known = self._pools.get((filed.places[0], key))
         if known is not None and known.area is area:
             return known
-        words = self._spoken.about(area.places, key)
-        pool = _Pool(area, paired(words), {})
+        # what names a call is of no use to others that have an id, unless it answers somebody or asks
+        unnamed = not any(map(_is_nameless, area.calls)) and not self._shelves.asked(area.places, key)
+        words = self._spoken.nameless(area.places, key) if unnamed else self._spoken.about(area.places, key)
+        apart = paired(words)
+        every = Words(apart)
+        nameless = every if unnamed else Words([w for w in apart if w.approval.call_id is None])
+        pool = _Pool(area, every, nameless, {})
         for place in area.places if words else ():
             self._pools[place, key] = pool
-        free = sorted(filter(self._is_free, pool.words), key=latest)
+        free = sorted(filter(self._is_free, apart), key=latest)
         if free:
             refusals = [w for w in words if refuses(w.approval) and w.approval.call_id is not None]
             takers = sorted((c for c in area.calls if not self._is_served(c)), key=_order)
@@ -177,12 +202,15 @@ class Shares:
 
     # ------------------------------------------------------------ for many calls
 
-    def _wide(self, filed: Filed) -> list[Word]:
+    def _wide(self, filed: Filed) -> Heard:
         assert filed.call is not None
         keys = (("tool", bare_name(filed.call.tool)), ANY_TOOL)
-        here = self._spoken.words(filed.places, *keys)
-        always = self._spoken.words((filed.always,), *keys, anywhere=True)
-        return [w for w in (*here, *always) if w.reaches(filed) and self._covers(w, filed)]
+        words = self._wide_words.get((keys[0], filed.places))
+        if words is None:
+            always = self._spoken.words((filed.always,), *keys, anywhere=True)
+            words = Words([*self._spoken.words(filed.places, *keys), *always])
+            self._wide_words[keys[0], filed.places] = words
+        return Heard(words, lambda w: w.reaches(filed) and self._covers(w, filed))
 
     def _covers(self, word: Word, filed: Filed) -> bool:
         """Whether a decision of wider scope is about these arguments: what it names by id is one call's arguments."""
@@ -218,7 +246,7 @@ class Shares:
             return known
         found = dict.fromkeys(places)
         queue = list(found)
-        alone = not any(key in shelf.decisions for shelf in self._shelves.of(found))
+        alone = not self._is_told(found, key)
         for place in queue if not alone else ():
             keys = [*self._shelves.told(place, key), *self._shelves.compared(place, key)]
             for other in (p for each in keys for p in self._shelves.filed[each].places):
@@ -245,8 +273,13 @@ def keys_compared(filed: Filed) -> tuple[Key, Key]:
 
 def _may_mean(word: Word, filed: Filed) -> bool:
     """Whether a word on arguments may mean this call: not where both have a call id, by which they are joined."""
+    return word.approval.call_id is None or _is_nameless(filed)
+
+
+def _is_nameless(filed: Filed) -> bool:
+    """Whether a call has no id."""
     assert filed.call is not None
-    return word.approval.call_id is None or filed.call.call_id is None
+    return filed.call.call_id is None
 
 
 def _order(filed: Filed) -> tuple[object, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from trailhound.collector.assemble.crowds import MAX_LIKE, Crowd
 from trailhound.collector.assemble.filed import (
@@ -33,6 +34,8 @@ class Shelf:
     """What is filed in one place."""
 
     decisions: dict[Key, dict[Carrier, tuple[Approval, ...]]] = field(default_factory=dict)
+    asked: dict[Key, dict[Carrier, None]] = field(default_factory=dict)
+    """Who told of requests, which their answers end."""
     calls: dict[Key, Crowd] = field(default_factory=dict)
     by_tool: dict[Key, dict[CallKey, Call]] = field(default_factory=dict)
     """The last `MAX_LIKE` calls of a tool, which its name alone finds: who is asked again, not what is compared."""
@@ -56,13 +59,15 @@ class Shelf:
     def put_decision(self, key: Key, carrier: Carrier, decision: Approval) -> None:
         told = self.decisions.setdefault(key, {})
         told[carrier] = (*told.get(carrier, ()), decision)
+        if decision.decision == "requested":
+            self.asked.setdefault(key, {})[carrier] = None
 
     def remove(self, filed: Filed, keys: set[Key]) -> list[CallKey]:
         """Take it off; returns the calls that are compared instead."""
         self.answers.discard(filed.key)
         instead: list[CallKey | None] = []
         for key in keys:
-            for shelved in (self.decisions, self.by_tool, self.calls):
+            for shelved in (self.decisions, self.asked, self.by_tool, self.calls):
                 told = shelved.get(key)
                 if told is not None:
                     instead.append(_pop(told, filed.key))
@@ -89,7 +94,7 @@ class Shelf:
         return bool(self.decisions or self.calls or self.by_tool or self.answers)
 
 
-def _pop(told: Crowd | dict[Carrier, tuple[Approval, ...]] | dict[CallKey, Call], key: Carrier) -> CallKey | None:
+def _pop(told: Crowd | dict[Carrier, Any] | dict[CallKey, Call], key: Carrier) -> CallKey | None:
     if isinstance(told, Crowd):
         return told.pop(key)  # type: ignore[arg-type]
     told.pop(key, None)  # type: ignore[arg-type]
@@ -118,6 +123,14 @@ class Shelves:
         """Who told of decisions that are filed in a place under a key."""
         shelf = self._shelves.get(place)
         return () if shelf is None else shelf.decisions.get(key, ())
+
+    def asked(self, places: Iterable[Place], key: Key) -> bool:
+        """Whether anybody asks under a key in these places."""
+        return any(key in shelf.asked for shelf in self.of(places))
+
+    def asks(self, filed: Filed) -> bool:
+        """Whether what is filed here asks, or may be the answer to somebody who does."""
+        return any(self.asked((*filed.places, filed.always), key) or key[0] == "turn" for key in filed.found_under())
 
     def calls(self, place: Place, key: Key) -> Iterable[CallKey]:
         """The calls that are filed in a place under a key."""

@@ -21,6 +21,10 @@ class Spoken:
         """What is told under these keys, one word for each decision."""
         return words_of(self._said(list(places), keys), self._trusts, anywhere=anywhere)
 
+    def nameless(self, places: Iterable[Place], key: Key) -> list[Word]:
+        """As `words`, of the decisions that name no call id."""
+        return words_of((s for s in self._said(list(places), (key,)) if s[1].call_id is None), self._trusts)
+
     def _said(self, places: list[Place], keys: Iterable[Key]) -> Iterator[Said]:
         for key in keys:
             found = {c: told for shelf in self._shelves.of(places) for c, told in shelf.decisions.get(key, {}).items()}

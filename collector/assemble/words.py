@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from itertools import chain
 
 from trailhound.collector.assemble.filed import Filed, Place
 from trailhound.evaluators.tools import bare_name, is_one_tool
@@ -35,20 +37,55 @@ class Word:
         return (bool(shared) or self.anywhere) and not (self.user and filed.user and self.user != filed.user)
 
 
+class Heard:
+    """Some words as far as they are about one call: looked at one after the other, as the first few mostly decide."""
+
+    __slots__ = ("_about", "_newest", "_words")
+
+    def __init__(self, words: Words, about: Callable[[Word], bool]) -> None:
+        self._words, self._newest, self._about = words.words, words.newest, about
+
+    def __iter__(self) -> Iterator[Word]:
+        return filter(self._about, self._words)
+
+    def newest_first(self) -> Iterator[Word]:
+        return filter(self._about, self._newest)
+
+
+class Words:
+    """Words that several calls look at, in their own order and by time."""
+
+    __slots__ = ("newest", "words")
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.words, self.newest = words, sorted(words, key=latest, reverse=True)
+
+
 @dataclass(slots=True)
 class Known:
     """What is known of one call."""
 
-    by_id: list[Word]
+    by_id: Heard
     """Words that name its call id."""
-    by_arguments: list[Word]
+    by_arguments: Heard
     """Words about its arguments, and a tool of its bare name, that name no call id, or one where the call has none."""
-    wide: list[Word]
+    wide: Heard
     """Words for a whole session or for always, about calls like it."""
     left: list[Word]
-    """The approvals that cover it, and no other call unless their scope is wider."""
+    """The approvals of one call that are for it. Those of wider scope are for each call that they are about."""
     others: bool
     """Whether any trusted decision about another call of the session is known: its decisions do reach us."""
+
+    def __iter__(self) -> Iterator[Word]:
+        return chain(self.by_id, self.by_arguments, self.wide)
+
+    def newest_first(self) -> Iterator[Word]:
+        heard = (self.by_id, self.by_arguments, self.wide)
+        return merge(*(each.newest_first() for each in heard), key=latest, reverse=True)
+
+    def covers(self, word: Word) -> bool:
+        """Whether an approval that counts is used by this call."""
+        return word.approval.scope != "once" or any(word is each for each in self.left)
 
 
 def words_of(said: Iterable[Said], trusted: Callable[[Approval], bool], *, anywhere: bool = False) -> list[Word]:

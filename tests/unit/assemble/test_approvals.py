@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from trailhound.canonical import digest
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.crowds import MAX_LIKE
-from trailhound.collector.assemble.filed import Call, Filed
+from trailhound.collector.assemble.filed import Call, CallKey, Filed
 from trailhound.config import Approvals
 from trailhound.model import Approval, ApprovalVerdict
 
@@ -39,6 +40,21 @@ def decision(at: float = 5, arguments: Any = ARGS, *, session: str = "s", tenant
     return Filed(key, ((tenant, f"session:{session}"),), told.decided_ns, (told,))
 
 
+def tell(index: ApprovalIndex, said: dict[Any, ApprovalVerdict], filed: Filed, *, shown: bool = False) -> None:
+    """File it, and ask about the calls that are touched, as the watch does: what was said of a call is kept with it."""
+    ask(index, said, index.learn(filed) if filed.call is None else index.add(filed), shown=shown)
+
+
+def ask(
+    index: ApprovalIndex, said: dict[Any, ApprovalVerdict], keys: Iterable[CallKey], *, shown: bool = False
+) -> None:
+    for key in keys:
+        said[key] = index.verdict(key, shown=shown)
+        known = index.filed(key)
+        assert known is not None
+        known.verdict = said[key].verdict
+
+
 def judged(*filed: Filed, shown: bool = False, **settings: Any) -> list[ApprovalVerdict]:
     """The verdict on each call, after everything has come; the same for every order of arrival.
 
@@ -48,8 +64,7 @@ def judged(*filed: Filed, shown: bool = False, **settings: Any) -> list[Approval
     for order in itertools.permutations(filed):
         index, verdicts = ApprovalIndex(Approvals.model_validate(settings)), {}
         for each in order:
-            touched = index.learn(each) if each.call is None else index.add(each)
-            verdicts.update({key: index.verdict(key, shown=shown) for key in touched})
+            tell(index, verdicts, dataclasses.replace(each), shown=shown)
         found.append([verdicts[each.key] for each in filed if each.call is not None])  # type: ignore[index]
     assert all(each == found[0] for each in found)
     return found[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.assemble.test_approvals import ARGS, MORE, call, decision, verdicts
+from tests.unit.assemble.test_approvals import ARGS, MORE, ask, call, decision, tell, verdicts
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.filed import Call, Filed
 from trailhound.config import Approvals
@@ -123,13 +123,49 @@ def test_never_more_calls_are_covered_than_there_are_approvals(seed: int) -> Non
             index, said = ApprovalIndex(Approvals(complete=True)), {}
             chance.shuffle(made)
             for each in made:
-                touched = index.learn(each) if each.call is None else index.add(each)
-                said.update({key: index.verdict(key, shown=False) for key in touched})
+                tell(index, said, dataclasses.replace(each))
             found.append(said)
             assert said == {key: index.verdict(key, shown=False) for key in said}, (seed, world)
         assert all(said == found[0] for said in found), (seed, world)
         approvals = sum(each.call is None and each.decisions[0].decision == "approved" for each in made)
         assert sum(said.verdict == "approved" for said in found[0].values()) <= approvals
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_asking_about_what_is_touched_is_enough(seed: int) -> None:
+    """Of decisions of every kind and scope, told before and after, again and otherwise, and taken back."""
+    chance = random.Random(seed)
+    for world in range(40):
+        index, said = ApprovalIndex(Approvals()), {}
+        last: dict[Any, Filed] = {}
+        for _ in range(chance.randint(4, 14)):
+            filed = _any_of(chance)
+            if chance.random() < 0.15 and filed.key in last:
+                if filed.call is None:
+                    filed = dataclasses.replace(filed, decisions=())
+                else:
+                    ask(index, said, index.forget(filed.key))  # type: ignore[arg-type]
+                    said.pop(filed.key, None)
+                    del last[filed.key]
+                    continue
+            tell(index, said, dataclasses.replace(filed))
+            last[filed.key] = dataclasses.replace(filed)
+        anew = ApprovalIndex(Approvals())
+        for filed in chance.sample(list(last.values()), len(last)):
+            (anew.learn if filed.call is None else anew.add)(dataclasses.replace(filed))
+        assert said == {key: anew.verdict(key, shown=False) for key in said}, (seed, world)
+
+
+def _any_of(chance: random.Random) -> Filed:
+    at_s, call_id, arguments = chance.randint(1, 12), chance.choice([None, "a", "b"]), chance.choice([ARGS, ARGS, MORE])
+    where = chance.choice([(SESSION,), (SESSION, ONE), (SESSION, TWO), (OTHER, ONE)])
+    if chance.random() < 0.45:
+        return at(call(at_s, arguments, call_id=call_id), *where)
+    word = chance.choice(["approved", "approved", "approved", "denied", "cancelled", "edited", "requested"])
+    scope = chance.choice(["once", "once", "once", "session", "always"])
+    named = None if call_id and chance.random() < 0.3 else arguments
+    fields = {"decision": word, "scope": scope, "call_id": call_id, "service": chance.choice(["shop", "desk"])}
+    return at(decision(at_s, named, **fields, holds=word == "requested" and chance.random() < 0.5), *where)
 
 
 # ---------------------------------------------------------------- names of tools
