@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trailhound.collector.assemble.filed import Filed, Key, Place
 from trailhound.collector.assemble.shelves import Shelves
-from trailhound.collector.assemble.words import Said, Word, words_of
+from trailhound.collector.assemble.words import Said, Word, every_field, words_of
 from trailhound.model import Approval
 
 
@@ -50,7 +50,7 @@ class Spoken:
             for word in self.words(asked.places, ("turn", str(request.turn)))
             if word.approval.decided_ns >= request.decided_ns and word.approval.pause_id in (None, request.pause_id)
         ]
-        first = min(after, key=lambda w: (w.approval.decided_ns, w.approval.trace_id, w.approval.span_id), default=None)
+        first = min(after, key=lambda w: (w.approval.decided_ns, *every_field(w.approval)), default=None)
         if first is not None:
             said = first.approval
             edited = said.decision == "edited" and said.arguments_hash != request.arguments_hash

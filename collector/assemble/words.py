@@ -110,7 +110,7 @@ def _sense(d: Approval) -> tuple[object, ...]:
 
 
 def _first(d: Approval) -> tuple[object, ...]:
-    return (d.decided_ns, not is_said(d), _is_bare(d), d.source, d.trace_id, d.span_id)
+    return (d.decided_ns, not is_said(d), _is_bare(d), d.source, *every_field(d))
 
 
 def _is_bare(decision: Approval) -> bool:
@@ -153,10 +153,17 @@ def refuses(decision: Approval) -> bool:
     return decision.decision in ("denied", "expired", "cancelled")
 
 
-def latest(word: Word) -> tuple[int, bool, bool, str, str]:
-    """Words by time; of two at the same time the denial counts, and what was said before what a status tells."""
+def latest(word: Word) -> tuple[object, ...]:
+    """Words by time; of two at the same time the denial counts, then any other refusal, and what was said before what a
+    status tells. No two that differ are equal: which came first is nothing that we know."""
     d = word.approval
-    return (d.decided_ns, d.decision == "denied", is_said(d), d.trace_id, d.span_id)
+    return (d.decided_ns, d.decision == "denied", refuses(d), is_said(d), *every_field(d), word.user)
+
+
+def every_field(d: Approval) -> tuple[object, ...]:
+    """Puts decisions of one moment in some order."""
+    names = (d.trace_id, d.span_id, d.decision, d.call_id or "", d.tool or "", d.arguments_hash or "")
+    return (*names, d.scope, d.actor, d.actor_id or "", d.service, d.source, d.holds, -1 if d.turn is None else d.turn)
 
 
 def is_said(decision: Approval) -> bool:

@@ -168,6 +168,15 @@ def _any_of(chance: random.Random) -> Filed:
     return at(decision(at_s, named, **fields, holds=word == "requested" and chance.random() < 0.5), *where)
 
 
+@pytest.mark.parametrize("refusal", ["denied", "cancelled", "expired"])
+@pytest.mark.parametrize("scope", ["once", "session", "always"])
+def test_of_a_yes_and_a_no_at_one_moment_the_no_counts(refusal: str, scope: str) -> None:
+    """Whichever came first: many senders write whole seconds."""
+    yes = decision(5)
+    no = decision(5, decision=refusal, scope=scope)
+    assert verdicts(yes, no, call()) == ["denied" if refusal == "denied" else "missing"]
+
+
 # ---------------------------------------------------------------- names of tools
 
 
