@@ -162,7 +162,7 @@ def latest(word: Word) -> tuple[object, ...]:
 
 def every_field(d: Approval) -> tuple[object, ...]:
     """Puts decisions of one moment in some order."""
-    names = (d.trace_id, d.span_id, d.decision, d.call_id or "", d.tool or "", d.arguments_hash or "")
+    names = (d.trace_id, d.span_id, d.pause_id or "", d.decision, d.call_id or "", d.tool or "", d.arguments_hash or "")
     return (*names, d.scope, d.actor, d.actor_id or "", d.service, d.source, d.holds, -1 if d.turn is None else d.turn)
 
 
