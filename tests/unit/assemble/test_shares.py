@@ -12,6 +12,7 @@ from tests.unit.assemble.test_approvals import ARGS, MORE, ask, call, decision, 
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.filed import Call, Filed
 from trailhound.config import Approvals
+from trailhound.model import ApprovalVerdict
 
 SESSION, OTHER = ("t", "session:s"), ("t", "session:u")
 ONE, TWO, THREE = ("t", "trace:1"), ("t", "trace:2"), ("t", "trace:3")
@@ -120,7 +121,8 @@ def test_never_more_calls_are_covered_than_there_are_approvals(seed: int) -> Non
                 made.append(at(decision(number + chance.choice([0, 8]), arguments, decision=word, **fields), *where))
         found = []
         for _ in range(4):
-            index, said = ApprovalIndex(Approvals(complete=True)), {}
+            index = ApprovalIndex(Approvals(complete=True))
+            said: dict[Any, ApprovalVerdict] = {}
             chance.shuffle(made)
             for each in made:
                 tell(index, said, dataclasses.replace(each))
@@ -136,7 +138,8 @@ def test_asking_about_what_is_touched_is_enough(seed: int) -> None:
     """Of decisions of every kind and scope, told before and after, again and otherwise, and taken back."""
     chance = random.Random(seed)
     for world in range(40):
-        index, said = ApprovalIndex(Approvals()), {}
+        index = ApprovalIndex(Approvals())
+        said: dict[Any, ApprovalVerdict] = {}
         last: dict[Any, Filed] = {}
         for _ in range(chance.randint(4, 14)):
             filed = _any_of(chance)
@@ -164,7 +167,12 @@ def _any_of(chance: random.Random) -> Filed:
     word = chance.choice(["approved", "approved", "approved", "denied", "cancelled", "edited", "requested"])
     scope = chance.choice(["once", "once", "once", "session", "always"])
     named = None if call_id and chance.random() < 0.3 else arguments
-    fields = {"decision": word, "scope": scope, "call_id": call_id, "service": chance.choice(["shop", "desk"])}
+    fields: dict[str, Any] = {
+        "decision": word,
+        "scope": scope,
+        "call_id": call_id,
+        "service": chance.choice(["shop", "desk"]),
+    }
     return at(decision(at_s, named, **fields, holds=word == "requested" and chance.random() < 0.5), *where)
 
 
@@ -224,7 +232,8 @@ def test_too_many_calls_alike_are_denied_as_the_first_are(monkeypatch: pytest.Mo
     calls = [call(10 + number, call_id=call_id) for number in range(20)]
     everything = [*calls, decision(15.5, decision="denied", call_id=call_id), decision(5)]
     random.Random(seed).shuffle(everything)
-    index, said = ApprovalIndex(Approvals(complete=True)), {}
+    index = ApprovalIndex(Approvals(complete=True))
+    said: dict[Any, str] = {}
     for filed in everything:
         touched = index.learn(filed) if filed.call is None else index.add(filed)
         said.update({key: index.verdict(key, shown=False).verdict for key in touched})
