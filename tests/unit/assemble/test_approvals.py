@@ -62,10 +62,11 @@ def judged(*filed: Filed, shown: bool = False, **settings: Any) -> list[Approval
     """
     found = []
     for order in itertools.permutations(filed):
-        index, verdicts = ApprovalIndex(Approvals.model_validate(settings)), {}
+        index = ApprovalIndex(Approvals.model_validate(settings))
+        verdicts: dict[Any, ApprovalVerdict] = {}
         for each in order:
             tell(index, verdicts, dataclasses.replace(each), shown=shown)
-        found.append([verdicts[each.key] for each in filed if each.call is not None])  # type: ignore[index]
+        found.append([verdicts[each.key] for each in filed if each.call is not None])
     assert all(each == found[0] for each in found)
     return found[0]
 
