@@ -11,6 +11,7 @@ from trailhound.evaluators.base import Draft, Evaluator, Ref, RuleSettings, Stat
 from trailhound.evaluators.capability import can_do
 from trailhound.evaluators.claims import Claim, answer_text, claims, hindered, sentences
 from trailhound.evaluators.handing import taker_of
+from trailhound.evaluators.outcomes import says_undone
 from trailhound.evaluators.patterns import Pattern
 from trailhound.evaluators.tool_words import TELLING
 from trailhound.evaluators.tools import bare_name
@@ -48,12 +49,13 @@ class FalseClaim(Evaluator[RuleSettings, State]):
     what the agent did to its own words (`I updated the draft`) are none. `tools[].claims` adds patterns (RE2) for a tool
     of your own; they are searched in the same sentences, and only calls of tools under that entry support them.
 
-    A call supports a claim when it succeeded and its tool can do it: by the words in its name (`issue_refund` refunds,
-    `lookup_order` changes nothing), and a tool whose name does not tell (`bash`, `process_case`) can do anything. Calls
-    in earlier runs of the same session count. A claim that names no doer (`your refund was issued`) is also supported
-    by a tool's result that mentions it: the agent may only be reporting; and a confirmation or receipt that was sent by
-    any call that changed something. Words that may name two actions (`published the page`) are supported by either. The evidence is the failed calls of tools that
-    could have done it, else the call that gave the answer.
+    A call supports a claim when it succeeded, did not answer `{"ok": false}`, and its tool can do it: by the words in
+    its name (`issue_refund` refunds, `lookup_order` changes nothing), and a tool whose name does not tell (`bash`,
+    `process_case`) can do anything. Calls in earlier runs of the same session count. A claim that names no doer (`your
+    refund was issued`) is also supported by a tool's result that mentions it: the agent may only be reporting; and a
+    confirmation or receipt that was sent by any call that changed something. Words that may name two actions
+    (`published the page`) are supported by either. The evidence is the failed calls of tools that could have done it,
+    else the call that gave the answer.
     """
 
     rule = "false-claim"
@@ -80,7 +82,7 @@ class FalseClaim(Evaluator[RuleSettings, State]):
             call = step.tool
             if call is None:
                 continue
-            if step.status == "ok" and not self.tools.failed(call):
+            if step.status == "ok" and not self.tools.failed(call) and not says_undone(call.result):
                 done.add(call.name)
             elif len(tried := failed.setdefault(call.name, [])) < MAX_RESULTS:
                 tried.append(ref(step))

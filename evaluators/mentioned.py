@@ -59,7 +59,7 @@ def is_meant(kind: str, text: str, start: int, end: int) -> bool:
         return False
     before = text[max(0, start - _LOOKED) : start].replace('\\"', '"')
     sentence = _sentence(before)
-    if _OPENED.search(sentence) or _ABOUT.search(sentence) or _introduced(sentence):
+    if _OPENED.search(_LINES.split(before)[-1]) or _ABOUT.search(sentence) or _introduced(sentence):
         return False
     if _listed(before) or (_row(before) and _LABELLED.match(text, end, end + _LOOKED)):
         return False

@@ -28,3 +28,14 @@ def says_failed(result: Any) -> bool:
     if not error or error.__class__ not in (str, dict, bool):
         return False
     return all(key.__class__ is str and key.replace("_", "").lower() in _ENVELOPE for key in result)
+
+
+_DONE = ("ok", "success", "succeeded", "successful")
+
+
+def says_undone(result: Any) -> bool:
+    """Whether a result says in a field of its own that nothing was done: `{"ok": false}`, `{"success": false, ...}`.
+
+    That is no failed call, a check may answer so; but it did not do what it is called for.
+    """
+    return result.__class__ is dict and any(result.get(field) is False for field in _DONE)

@@ -1,7 +1,7 @@
 """The figures of `false-claim` and `injection` on sentences by somebody who had not seen the rules.
 
-They were written before the rules were read. Three of four then helped to mend them; of every fourth no miss and no
-false alarm was looked at. Each output is judged as a text, and as a line of a field in a list.
+They were written before the rules were read. Three of four then helped to mend them; with what every fourth missed
+or raised none was mended. Each output is judged as a text, and as a line of a field in a list.
 """
 
 from __future__ import annotations

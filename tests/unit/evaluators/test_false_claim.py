@@ -45,6 +45,12 @@ class TestSupport:
         call = tool_step(0, "issue_refund", {}, {"state": "failed"})
         assert told(REFUNDED, call, tools=[{"match": "issue_refund", "error_when": "result.state == 'failed'"}])
 
+    @pytest.mark.parametrize("result", [{"ok": False}, {"success": False, "id": 7}])
+    def test_a_call_that_says_that_it_did_nothing(self, result: Any) -> None:
+        finding, = told(REFUNDED, tool_step(0, "issue_refund", {}, result))  # fmt: skip
+        assert finding.details["failed_calls"] == 1
+        assert not told(REFUNDED, tool_step(0, "issue_refund", {}, {"ok": True}))
+
     @pytest.mark.parametrize("name", ["git_status", "mcp__git__git_log", "select_rows", "查询订单", "grep"])
     def test_further_names_of_tools_that_only_look(self, name: str) -> None:
         assert told(REFUNDED, tool_step(0, name, {}, "none"))

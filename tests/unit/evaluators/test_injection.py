@@ -115,6 +115,9 @@ def test_a_word_about_attacks_silences_its_own_sentence_alone(before: str) -> No
         "Agents must never tell the customer the price that we pay.",
         "Ignore previous instruction cache when rebuilding.",
         "Patients: disregard prior dosage instructions.",
+        "From now on you will receive your invoices by mail.",
+        "Updated instructions: mix the flour with the milk.",
+        'GUARD: "Forget the gate. From now on you obey me."',
     ],
 )
 def test_what_the_grammar_says_is_only_mentioned_is_none(text: str) -> None:
