@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Protocol
 
+from trailhound.collector.assemble.clients import is_carried_out, said_alike
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Status, Step
 
@@ -76,10 +77,7 @@ class Accounting:
                 touched.update((_key(s), s) for s in self._affected_below(step))
         if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
             touched |= {_key(twin): twin for step in (*steps, *touched.values()) for twin in twins.of(step)}
-        judge = doubles.judge
-        return [
-            step for step in touched.values() if judge(step).decide(step, doubles)
-        ]  # the new ones stay as they were decided
+        return [s for s in touched.values() if doubles.judge(s).decide(s, doubles)]  # the new ones stay as decided
 
     # ------------------------------------------------------------ marks go up
 
@@ -260,6 +258,7 @@ class Twins:
 
 _SKEW_NS = 5_000_000_000  # how far the clocks of two services that report one answer, by its id, may be apart
 _ACROSS = "usage in two traces"
+_CLIENT = "a client's own span"
 _Key = tuple[str, str]
 
 
@@ -269,7 +268,8 @@ def _key(step: Step) -> _Key:
 
 def _may_be(key: tuple[object, ...], a: Step, b: Step) -> bool:
     """Equal usage in two traces of a run means one call only where a client's span has nothing around it."""
-    return key[0] != _ACROSS or (a.trace_id != b.trace_id and not (a.parent_span_id and b.parent_span_id))
+    apart = a.trace_id != b.trace_id and not (a.parent_span_id and b.parent_span_id)
+    return is_carried_out(a, b) if key[0] == _CLIENT else key[0] != _ACROSS or apart
 
 
 def _twin_keys(step: Step) -> list[tuple[object, ...]]:
@@ -280,7 +280,7 @@ def _twin_keys(step: Step) -> list[tuple[object, ...]]:
         if step.usage is not None and has_usage(step):
             counts = (step.usage.input_tokens, step.usage.output_tokens)
             keys += [("usage", step.trace_id, step.parent_span_id, *counts), (_ACROSS, *counts)]
-        return keys
+        return keys if (said := said_alike(step)) is None else [*keys, (_CLIENT, said)]
     if step.kind == "tool" and step.tool is not None and step.tool.call_id is not None:
         return [("call", step.tool.call_id)]
     return []

@@ -3,6 +3,8 @@
 LangChain's callbacks do not make their spans current, so that the span which an instrumentation of the model client
 makes for the same call starts a trace (OpenInference 2026, LangChain with OpenAI). The provider's id of the answer is the
 same in both, and so are the ids of the tool calls that it asks for: LangChain keeps only these of a streamed answer.
+Anthropic's client makes a span of its own that names no tool call, while LangChain's of a streamed or failed call names no
+answer: there only time and the tokens of the answer are left, and the one model call around it that says the same.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from trailhound.collector.assemble.clients import is_client, said_alike
 from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.model import Step
 
 Answer = tuple[str, str, str]
 """(tenant, service, the provider's id of the answer or of a tool call in it)"""
+ALIKE = "alike "
+"""Before what two spans of one call have in common where the one names no answer and the other no tool call."""
 MAX_TRACES = 64
 """Traces that one answer can join; an answer out of a cache is reported by many, at other times."""
 
@@ -91,6 +96,8 @@ class Reports:
         reports = sorted(known.values()) if isinstance(known, dict) else []
         if not 1 < len(reports) <= MAX_TRACES:
             return []
+        if answer[2].startswith(ALIKE):
+            return _only_pairs(reports)
         found = []
         for place, report in enumerate(reports):
             first = next((other for other in reports[:place] if other.doubles(report)), None)
@@ -116,6 +123,22 @@ class Reports:
         return len(self._known)
 
 
+def _only_pairs(reports: list[Report]) -> list[tuple[TraceKey, TraceKey]]:
+    """Each client's trace with the one that has a call around it in time; none where several have."""
+    found = []
+    for report in reports:
+        around = [
+            o.trace for o in reports if report.at_top and not o.at_top and o.doubles(report) and _encloses(o, report)
+        ]
+        if len(around) == 1:
+            found.append((around[0], report.trace))
+    return found
+
+
+def _encloses(outer: Report, inner: Report) -> bool:
+    return outer.start_ns <= inner.start_ns and inner.end_ns <= outer.end_ns
+
+
 @lru_cache(maxsize=256)
 def _alone(instrumentation: str) -> frozenset[str]:
     return frozenset((instrumentation,))
@@ -129,3 +152,15 @@ def _answers(steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
                 yield step, step.response_id
             if step.tool_requests and step.tool_requests[0].call_id is not None:
                 yield step, step.tool_requests[0].call_id
+            if step.response_id is None or not step.parent_span_id:
+                yield from ((step, name) for name in _alike(step))
+
+
+def _alike(step: Step) -> Iterator[str]:
+    """What a client's own span has in common with one around it that names no answer; and when, as many say the same."""
+    said = said_alike(step)
+    if said is None or not (step.parent_span_id or is_client(step)):
+        return
+    second = step.end_ns // 1_000_000_000
+    for at in (second, second - 1) if step.parent_span_id else (second,):  # a client's span ends first
+        yield f"{ALIKE}{said} {at}"

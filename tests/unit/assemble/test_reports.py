@@ -96,6 +96,54 @@ def test_within_a_joined_run_equal_usage_at_the_same_time_is_one_call() -> None:
         assert turns(list(order)) == [(2, 30, 2)]
 
 
+def silent(scope: str, trace: int, number: int, parent: int, at: float, lasts: float, **more: Any) -> bytes:
+    """What a model client tells of a call: counts and the id of the answer, and nothing that was said."""
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.response.id": f"a-{trace}", **more}
+    return request(scope, trace, number, parent, at, at + lasts, attributes)
+
+
+COUNTS = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 1}
+STREAMED = [
+    agent(1, 0, 10),
+    chat("graph", 1, 2, 1, 1, 3, tokens=0, asks="c-1"),
+    silent("client", 2, 1, 0, 1.5, 2, **COUNTS),
+]
+
+
+def test_a_silent_client_s_span_is_of_the_one_call_around_it_that_says_the_same() -> None:
+    """LangChain's span of a streamed answer of Anthropic's has no id and no input tokens; the client's asks for no tool."""
+    for order in itertools.permutations(STREAMED):
+        [trajectory] = trajectories(list(order))
+        assert (trajectory.run.totals.turns, trajectory.run.totals.input_tokens) == (1, 20)
+        assert (trajectory.run.agent, trajectory.run.status) == ("support", "completed")
+
+
+def test_with_two_such_calls_around_it_nobody_knows_whose_it_is() -> None:
+    others = [agent(3, 0, 10), chat("graph", 3, 2, 1, 0.8, 3.1, tokens=0, asks="c-3")]
+    for order in itertools.permutations([*STREAMED, *others]):
+        assert sorted(turns(list(order))) == [(1, 0, 1), (1, 0, 1), (1, 20, 1)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        silent("client", 2, 1, 0, 0.5, 2, **COUNTS),
+        silent("client", 2, 1, 0, 1.5, 2, **COUNTS | {"gen_ai.usage.output_tokens": 2}),
+        chat("client", 2, 1, 0, 1.5, 2, tokens=20, answer="a-2"),
+    ],
+    ids=["began before", "other tokens", "says what was said"],
+)
+def test_another_call_of_the_client_stays_its_own(other: bytes) -> None:
+    for order in itertools.permutations([*STREAMED[:2], other]):
+        assert sorted(turns(list(order))) == [(1, 0, 1), (1, 20, 1)]
+
+
+def test_a_silent_client_s_span_beside_the_call_is_no_other() -> None:
+    reports = [*STREAMED[:2], silent("client", 1, 3, 1, 1.5, 2, **COUNTS)]
+    for order in itertools.permutations(reports):
+        assert turns(list(order)) == [(1, 20, 1)]
+
+
 def test_an_answer_out_of_a_cache_joins_no_two_runs() -> None:
     """A cache gives the same answer to two runs, at two times."""
     again = [agent(3, 20, 30), chat("graph", 3, 2, 1, 21, 3, answer="a-1")]
