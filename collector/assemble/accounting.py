@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import takewhile
 from typing import Protocol
 
 from trailhound.collector.assemble.clients import is_carried_out, said_alike
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.serving import Serving, bare_tool
 from trailhound.model import Status, Step
 
 MODEL_KINDS = ("llm", "embedding")
@@ -22,12 +22,6 @@ _ALL = _MODEL | _USAGE | _ROLLUP
 def has_usage(step: Step) -> bool:
     usage = step.usage
     return usage is not None and (usage.input_tokens is not None or usage.output_tokens is not None)
-
-
-@lru_cache(maxsize=4096)
-def bare_tool(name: str) -> str:
-    """`mcp__shop__refund` and `tools/call refund` are the tool `refund`, as the MCP transport's own spans call it."""
-    return name.rsplit("__", 1)[-1].rsplit("/", 1)[-1].removeprefix("call ").strip()
 
 
 def is_call(step: Step) -> bool:
@@ -52,7 +46,7 @@ class Accounting:
     so a later arrival may change what an earlier one counted as; the steps that changed are returned.
     """
 
-    __slots__ = ("_below", "_lineage", "joined")
+    __slots__ = ("_below", "_lineage", "_serving", "joined")
 
     def __init__(self, lineage: Lineage) -> None:
         self._lineage = lineage
@@ -60,14 +54,16 @@ class Accounting:
         """By span id, known or announced: what is below it."""
         self.joined = False
         """Whether other traces are part of the run: a served call at the top of this one is then one of theirs."""
+        self._serving = Serving()
 
     def add(self, steps: Sequence[Step], doubles: Doubles) -> Iterable[Step]:
         """Take steps just placed in the lineage; returns every earlier step whose `counted` changed."""
         # `doubles` knows this accounting: held here too, only the garbage collector could free a run
         told = self._mark(steps)
+        acts = not self._serving.acts and any(map(self._serving.note, steps))
         twins = doubles.note(steps)
         self._decide_new(steps, doubles)
-        touched: dict[_Key, Step] = {}
+        touched: dict[_Key, Step] = {_key(s): s for s in self._serving.served.values()} if acts else {}
         for above in told:
             touched[_key(above)] = above
             if above.kind in MODEL_KINDS and has_usage(above):  # it may stop standing for the attempts inside it
@@ -78,6 +74,10 @@ class Accounting:
         if twins is not None:  # not those of the changed ones only: what became transport may have been a double before
             touched |= {_key(twin): twin for step in (*steps, *touched.values()) for twin in twins.of(step)}
         return [s for s in touched.values() if doubles.judge(s).decide(s, doubles)]  # the new ones stay as decided
+
+    def is_served(self, top: Step) -> bool:
+        """Whether a root, or what is above a served call, belongs to a call of another trace, and is no root of the run."""
+        return self.joined and (top.transport or bool(self._serving.served and not self._serving.acts))
 
     # ------------------------------------------------------------ marks go up
 
@@ -193,7 +193,7 @@ class Accounting:
     def _is_transport(self, step: Step) -> bool:
         if step.tool is None:
             return False
-        if step.transport and self.joined and not step.parent_span_id:
+        if step.transport and self.joined and (not step.parent_span_id or not self._serving.acts):
             return True
         name, call_id = bare_tool(step.tool.name), step.tool.call_id
         for above in self._lineage.ancestors(step):

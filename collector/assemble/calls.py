@@ -82,6 +82,11 @@ class Calls:
         known = self._known.get(span.tool.call_id or "") if span.tool is not None else None
         return known is not None and known.asked_by is not None and known.asked_by.trace_id != span.trace_id
 
+    def asker(self, call: ToolCall) -> Step | None:
+        """The earliest model call known to have asked for `call`, by its id."""
+        known = self._known.get(call.call_id or "")
+        return None if known is None else known.asked_by
+
     def voices(self, span: Step) -> Sequence[Step]:
         """Spans below a tool's that speak for it."""
         return self._facts.voices(span)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trailhound.collector.assemble.accounting import bare_tool
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.serving import bare_tool
 from trailhound.model import Step
 
 

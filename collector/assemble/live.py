@@ -160,9 +160,9 @@ class LiveRun(Packable):
     def calls(self) -> Calls:
         return self._calls
 
-    def has_agent(self, step: Step) -> bool:
-        """Whether the span of the agent around a step has come."""
-        return self._trees.has_agent(step)
+    @property
+    def trees(self) -> Trees:
+        return self._trees
 
     def approve(self, step: Step, verdict: ApprovalVerdict | None) -> bool:
         """Set what the approvals index says of a call (None: it asks for none), and let the rules look at it again; False when they knew."""
@@ -197,7 +197,7 @@ class LiveRun(Packable):
         for step in steps:
             if step.approvals:
                 self.notes.show(step)
-            if (not step.parent_span_id or step.remote_parent) and not (step.transport and self._agents.shared):
+            if (not step.parent_span_id or step.remote_parent) and not tree.accounting.is_served(step):
                 self._header.add_root(step)
         self._header.add(steps, self._agents.nameless)
         self._calls.add(steps, tree.lineage, self)

@@ -13,16 +13,18 @@ from trailhound.collector.dialects import tells_of_pauses
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Step
 
+_Above = tuple[str, str, str]
+"""A span that is waited for, of an agent or above it: (what `tells_of_pauses` says, trace, parent of the spans below)."""
+
 
 class Showing:
-    """The calls of one run whose framework tells of a pause only after the call, by the agent's span, as long as that has
-    not come."""
+    """The calls of one run before which a pause may have been told by the span of an agent that has not come."""
 
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[str, str], dict[CallKey, None]] = {}
-        """By trace and parent, as one agent is above all of them."""
+        self._waiting: dict[_Above, tuple[str, dict[CallKey, None]]] = {}
+        """And the id of a span that is below the one waited for."""
 
     def shown(self, key: CallKey, run: LiveRun, step: Step) -> bool:
         """Whether the framework tells of pauses, content is captured, and all that happened between the model's request
@@ -34,17 +36,34 @@ class Showing:
             return False
         if told == "stop":  # whoever let it go on afterwards is seen nowhere
             return not run.calls.asked_elsewhere(step) or not step.parent_span_id
-        if told == "before" or run.has_agent(step):
+        below = step if told == "after" else None if step.synthetic else run.calls.asker(tool)
+        if below is None or _one_turn(below, step):
             return True
-        self._waiting.setdefault((step.trace_id, step.parent_span_id), {})[key] = None
+        if below.start_ns > step.start_ns:
+            return False  # it repeats what another one asked for
+        if not _lacks(run, told, below):
+            return True
+        above = (told, below.trace_id, below.parent_span_id)
+        self._waiting.setdefault(above, (below.span_id, {}))[1][key] = None
         return False
 
     def newly(self, run: LiveRun, calls: Mapping[CallKey, Step]) -> Iterator[CallKey]:
-        """The calls whose agent's span has come."""
-        for above, keys in list(self._waiting.items()):
-            first = next((step for step in map(calls.get, keys) if step is not None), None)
-            if first is None or run.has_agent(first):
-                yield from self._waiting.pop(above)
+        """The calls of which more may be known: the span waited for has come, or what was below it is gone."""
+        for above, (span_id, keys) in list(self._waiting.items()):
+            below = run.known(above[1], span_id)
+            if below is None or not _lacks(run, above[0], below):
+                del self._waiting[above]
+                yield from (key for key in keys if key in calls)
+
+
+def _lacks(run: LiveRun, told: str, below: Step) -> bool:
+    return not run.trees.has_agent(below) if told == "after" else run.trees.is_loose(below)
+
+
+def _one_turn(asker: Step, call: Step) -> bool:
+    """Whether both are below one agent, known or not, which did not pause between them."""
+    same = (asker.trace_id, asker.scope_id) == (call.trace_id, call.scope_id)
+    return same and asker is not call and asker.start_ns <= call.start_ns
 
 
 def hinted(news: News, index: ApprovalIndex, tools: Tools, place: Place) -> Iterator[CallKey]:

@@ -60,7 +60,7 @@ class Stitcher:
         if "pause" in self._kinds:
             for step in may_pause(steps):
                 changed |= self._learn_pause(step)
-        if "transport" in self._kinds and (served := self._transports.add(steps)):
+        if "transport" in self._kinds and (served := self._transports.add(trace, steps)):
             changed |= self._serve(trace[0], served)
         return changed
 
@@ -143,12 +143,13 @@ class Stitcher:
         """The trace leaves memory, and with it every join that it has part in."""
         self._join_calls(trace[0], self._calls.forget(trace))
         self._join_reports(self._reports.forget(trace))
+        self._transports.forget(trace)
         for source in list(self._sources.get(trace, ())):
             self._set(source, [])
 
     def __len__(self) -> int:
         """How many things are remembered of all traces."""
-        known = (self._calls, self._joins, self._neighbours, self._sources, self._reports)
+        known = (self._calls, self._joins, self._neighbours, self._sources, self._reports, self._transports)
         return sum(len(each) for each in known)
 
 

@@ -1,4 +1,7 @@
-"""An MCP server's view of a call, in a trace of its own: which agent's tool call it carried out."""
+"""An MCP server's view of a call, in a trace of its own: which agent's tool call it carried out.
+
+It stands at the top of that trace, or below the server's web framework; then nothing in the trace may be an agent's doing.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import groupby
 
-from trailhound.collector.assemble.accounting import bare_tool
+from trailhound.collector.assemble.serving import ACTS, Serving, bare_tool
+from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.model import Step
 
 SLACK_NS = 5_000_000
@@ -52,26 +56,48 @@ class Transports:
 
     def __init__(self) -> None:
         self._tools: OrderedDict[tuple[str, str], _Tool] = OrderedDict()
+        self._acting: dict[TraceKey, None] = {}
+        """The traces in which an agent or a model does something: what is served inside them is theirs."""
+        self._inside: dict[TraceKey, Serving] = {}
+        """Of the other traces, those in which servers' spans have a parent."""
 
-    def add(self, steps: Iterable[Step]) -> dict[Call, Call | None]:
-        """Take steps; returns servers' spans with the call that each carried out, where that may have changed."""
+    def add(self, trace: TraceKey, steps: Iterable[Step]) -> dict[Call, Call | None]:
+        """Take steps of a trace; returns servers' spans with the call that each carried out, where that may have changed."""
         carried_out: dict[Call, Call | None] = {}
         for step in steps:
-            if step.kind != "tool" or step.tool is None or (step.transport and step.parent_span_id):
+            if step.kind in ACTS:
+                carried_out.update(self._act(trace))
+            if step.kind != "tool" or step.tool is None:
                 continue
-            tool = self._tool((step.tenant, bare_tool(step.tool.name)))
-            call = (step.start_ns, step.end_ns, step.trace_id, step.span_id)
-            if not step.transport:
-                tool.calls.append(call)
-                if len(tool.calls) > 2 * MAX_CALLS:
-                    tool.in_order()
-                near = [s for s in tool.served if _encloses(call, s)] if tool.served else []
-            else:
-                tool.served = sorted({*tool.served, call})[-MAX_CALLS:]
-                near = [call]
-            for served in near:
+            if step.transport and step.parent_span_id:
+                if trace in self._acting:
+                    continue
+                if self._inside.setdefault(trace, Serving()).note(step):
+                    carried_out.update(self._act(trace))
+                    continue
+            tool, call = self._tool(_key(step)), _call(step)
+            for served in _take(tool, call, served=step.transport):
                 carried_out[served] = _carried_out(tool, served)
         return carried_out
+
+    def _act(self, trace: TraceKey) -> dict[Call, Call | None]:
+        """Something of an agent's own is in the trace; returns what it served for others before that was known."""
+        self._acting[trace] = None
+        serving = self._inside.pop(trace, None)
+        served = {} if serving is None else {_call(step): _key(step) for step in serving.served.values()}
+        for call, key in served.items():
+            tool = self._tool(key)
+            tool.served = [each for each in tool.served if each != call]
+        return dict.fromkeys(served)
+
+    def forget(self, trace: TraceKey) -> None:
+        """The trace leaves memory."""
+        self._acting.pop(trace, None)
+        self._inside.pop(trace, None)
+
+    def __len__(self) -> int:
+        """How many traces it remembers something of."""
+        return len(self._acting) + len(self._inside)
 
     def _tool(self, key: tuple[str, str]) -> _Tool:
         tool = self._tools.get(key)
@@ -85,16 +111,37 @@ class Transports:
 
     def withdraw(self, step: Step) -> dict[Call, Call | None]:
         """Take a call back; returns as `add`."""
-        tool = self._tools.get((step.tenant, bare_tool(step.tool.name))) if step.tool is not None else None
-        call = (step.start_ns, step.end_ns, step.trace_id, step.span_id)
+        tool, call = self._tools.get(_key(step)), _call(step)
         if tool is None or not tool.remove(call):
             return {}
         return {served: _carried_out(tool, served) for served in tool.served if _encloses(call, served)}
 
 
+def _key(step: Step) -> tuple[str, str]:
+    return (step.tenant, bare_tool(step.tool.name if step.tool is not None else ""))
+
+
+def _call(step: Step) -> Call:
+    return (step.start_ns, step.end_ns, step.trace_id, step.span_id)
+
+
+def _take(tool: _Tool, call: Call, *, served: bool) -> list[Call]:
+    """Keep a call, or a server's span; returns the servers' spans that it matters to."""
+    if served:
+        tool.served = sorted({*tool.served, call})[-MAX_CALLS:]
+        return [call]
+    tool.calls.append(call)
+    if len(tool.calls) > 2 * MAX_CALLS:
+        tool.in_order()
+    return [s for s in tool.served if _encloses(call, s)] if tool.served else []
+
+
 def _carried_out(tool: _Tool, served: Call) -> Call | None:
-    """The shortest call around it, in another trace."""
-    around = [c for c in tool.in_order() if _encloses(c, served) and c[2] != served[2]]
+    """The shortest call around it, in another trace; none where one of its own trace is around it."""
+    around = [c for c in tool.in_order() if _encloses(c, served)]
+    if any(c[2] == served[2] and c[0] <= served[0] and served[1] <= c[1] for c in around):
+        return None
+    around = [c for c in around if c[2] != served[2]]
     return min(around, key=lambda c: (c[1] - c[0], c), default=None)
 
 

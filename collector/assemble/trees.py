@@ -68,6 +68,14 @@ class Trees(dict[str, Tree]):
         """Whether the span of the agent around a step has come."""
         return any(above.kind == "agent" for above in self[step.trace_id].lineage.ancestors(step))
 
+    def is_loose(self, step: Step) -> bool:
+        """Whether neither the span of the agent around a step nor its trace's root has come."""
+        top = step
+        for top in self[step.trace_id].lineage.ancestors(step):
+            if top.kind == "agent":
+                return False
+        return bool(top.parent_span_id) and not top.remote_parent
+
 
 def by_trace(steps: Iterable[Step]) -> dict[str, list[Step]]:
     """Steps by their trace ids."""
