@@ -14,6 +14,8 @@ O = TypeVar("O", bound=tuple[Any, ...])
 Order = tuple[int, str]
 """(start, span id): a later report of an open span takes the earlier one's place."""
 RootOrder = tuple[bool, int, str]
+Heads = Callable[[Step], Sequence[Step]]
+"""A root, and what holds the run below it (`heads.heads`)."""
 Texts = tuple[str | None, ...]
 MAX_SAID = 8
 """Different sets of texts that are remembered: a run has one from its model calls, one from its tools, and few more."""
@@ -145,32 +147,31 @@ class Header:
         """When each of its traces started."""
         return self._traces.values()
 
-    @property
-    def failed(self) -> bool:
+    def failed(self, heads: Heads) -> bool:
         """Whether the root ended in error, or ended well without an answer after a model call that failed.
 
-        Some instrumentations set the error on an inner span only and leave the root unset or OK.
+        Some instrumentations set the error on an inner span only and leave the root unset or OK, and so does a server.
         """
-        root, last = self.last_root, _value(self._last_model)
-        if root is None or root.status == "error":
-            return root is not None
-        return root.output is None and last is not None and last.status == "error"
+        last, ends = _value(self._last_model), _heads(self.last_root, heads)
+        if any(step.status == "error" for step in ends):
+            return True
+        return bool(ends) and _told(ends, "output") is None and last is not None and last.status == "error"
 
-    def write(self, run: Run) -> None:
+    def write(self, run: Run, heads: Heads) -> None:
         """Bring `run` up to date."""
-        root, last_root = _value(self._root), self.last_root
+        begins, ends = _heads(_value(self._root), heads), _heads(self.last_root, heads)
         service, run.service_version, run.environment, run.session_id, run.user_id, run.task = map(_value, self._texts)
         run.service = service or ""
         if self._lists is None:
             self._lists = self._ordered()
             run.trace_ids, run.agents, run.dialects = self._lists
-        named = None if self._lists[1] else _agent_named_by(root)
+        named = None if self._lists[1] else next(filter(None, map(_agent_named_by, begins)), None)
         run.agents = self._lists[1] if named is None else [named]
         run.agent = _value(self._agent) or next(iter(run.agents), None)
         run.started_ns, run.ended_ns = self.started_ns, self.ended_ns
-        run.input = root.input if root is not None and root.input is not None else _value(self._input)
-        answered = last_root is not None and last_root.output is not None
-        run.output = last_root.output if last_root is not None and answered else _value(self._output)
+        asked, answered = _told(begins, "input"), _told(ends, "output")
+        run.input = asked if asked is not None else _value(self._input)
+        run.output = answered if answered is not None else _value(self._output)
 
     def _ordered(self) -> tuple[list[str], list[str], list[str]]:
         return (
@@ -180,9 +181,18 @@ class Header:
         )
 
 
-def _agent_named_by(root: Step | None) -> str | None:
+def _heads(root: Step | None, heads: Heads) -> Sequence[Step]:
+    return () if root is None else heads(root)
+
+
+def _told(heads: Sequence[Step], what: str) -> Any:
+    """What the outermost of them that has it says."""
+    return next((value for step in heads if (value := getattr(step, what)) is not None), None)
+
+
+def _agent_named_by(root: Step) -> str | None:
     """The agent of a run in which no span names one: what the root, a function or workflow, is called, if by a plain name."""
-    if root is None or root.kind not in ("other", "agent"):
+    if root.kind not in ("other", "agent"):
         return None
     name = root.name
     for ending in _KINDS:

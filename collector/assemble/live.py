@@ -233,7 +233,7 @@ class LiveRun(Packable):
         asks = root is not None and root.kind == "llm" and any(call.status == "open" for call in self._calls.of(root))
         return Signs(
             root_ended=root is not None and root.end_ns > 0 and not asks,
-            root_failed=root is not None and self._header.failed,
+            root_failed=root is not None and self._header.failed(self._trees.heads),
             paused=self._pauses.paused(root),
             last_received_ns=self._header.last_received_ns,
             full=self.full,
@@ -274,7 +274,7 @@ class LiveRun(Packable):
 
     def write_header(self) -> None:
         """Bring header and totals up to date."""
-        self._header.write(self.run)
+        self._header.write(self.run, self._trees.heads)
         self.run.waited_ns = self._pauses.waited_ns(self._header.starts)
         self.run.totals = self._totals.read(self.spans + len(self._calls.synthetic))
         if self.run.status not in OPEN:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trailhound.collector.assemble.accounting import Accounting, Twins, is_call
+from trailhound.collector.assemble.heads import heads
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.model import Step
 
@@ -63,6 +64,9 @@ class Trees(dict[str, Tree]):
 
     def spans(self) -> list[Step]:
         return [step for tree in self.values() for step in tree.lineage.steps.values()]
+
+    def heads(self, root: Step) -> Sequence[Step]:
+        return heads(root, self[root.trace_id].lineage)
 
     def has_agent(self, step: Step) -> bool:
         """Whether the span of the agent around a step has come."""

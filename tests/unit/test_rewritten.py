@@ -26,7 +26,19 @@ from trailhound.testing_rewrites import (
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 FOLDERS = sorted(path.parent for path in CAPTURES.glob("*/*/expect.json"))
-every_recording = pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")
+
+
+def name(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"
+
+
+def some(each: int, of: int) -> pytest.MarkDecorator:
+    """So many of the `of` ways to rewrite for each recording, in turn: a sender's recordings together are rewritten in all."""
+    turns = [(folder, (number + n) % of) for number, folder in enumerate(FOLDERS) for n in range(each)]
+    return pytest.mark.parametrize(("folder", "way"), turns, ids=[f"{name(folder)}-{way}" for folder, way in turns])
+
+
+every_recording = pytest.mark.parametrize("folder", FOLDERS, ids=name)
 
 TOOLS = ("lookup_order", "check_stock", "search_kb", "get_shipping_quote", "issue_refund", "delete_records")
 NAMES = {
@@ -68,7 +80,7 @@ def _run(run: dict[str, Any], back: Text) -> list[Any]:
     findings = sorted(
         (f["rule"], f["severity"], f["details"].get("verdict", "")) for f in run["findings"] if f["rule"] in RULES
     )
-    return [run["status"], run["session_id"], calls, totals, findings]
+    return [run["status"], run["agent"], run["session_id"], calls, totals, findings]
 
 
 RULES = ("loop", "cycle", "approval", "budget", "tool-error", "unfinished")
@@ -88,21 +100,25 @@ def _call(step: dict[str, Any]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
-@every_recording
-def test_tools_may_have_any_names(folder: Path, names: tuple[str, ...]) -> None:
+@some(1, of=len(NAMES))
+def test_tools_may_have_any_names(folder: Path, way: int) -> None:
+    names = list(NAMES.values())[way]
+    if "-" in names[0] and folder.parent.name.startswith("semantic_kernel"):
+        return  # there a hyphen parts a plugin's name from its function's
     there = replacing(dict(zip(TOOLS, names, strict=True)))
     back = replacing(dict(zip(names, TOOLS, strict=True)))
     assert read(worded(recorded(folder), there), config(names[4], names[5]), back) == original(folder)
 
 
-@pytest.mark.parametrize("form", ["functions.x:{}", "{}", "3f2504e0-4f89-41d3-9a0c-0305e82c{:04}", "调用/{}"])
-@every_recording
-def test_calls_may_have_any_ids(folder: Path, form: str) -> None:
+FORMS = ("functions.x:{}", "{}", "3f2504e0-4f89-41d3-9a0c-0305e82c{:04}", "调用/{}")
+
+
+@some(1, of=len(FORMS))
+def test_calls_may_have_any_ids(folder: Path, way: int) -> None:
     ids: dict[str, str] = {}
 
     def other(found: re.Match[str]) -> str:
-        return ids.setdefault(found[0], form.format(7000 + len(ids)))
+        return ids.setdefault(found[0], FORMS[way].format(7000 + len(ids)))
 
     assert read(worded(recorded(folder), lambda text: IDS.sub(other, text))) == original(folder)
 
@@ -113,11 +129,12 @@ def test_values_may_be_anything(folder: Path) -> None:
     assert read(worded(recorded(folder), replacing(ORDERS)), back=back) == original(folder)
 
 
-@pytest.mark.parametrize("result", ["", "[]", "null", "Error: timed out", "nothing found. " * 300])
-@every_recording
+RESULTS = ("", "[]", "null", "Error: timed out", "nothing found. " * 300)
+
+
+@pytest.mark.parametrize("result", RESULTS)
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if folder.name == "loop"], ids=name)
 def test_a_result_may_be_empty_or_long(folder: Path, result: str) -> None:
-    if folder.name not in ("loop", "near_dup", "ok"):
-        return
     assert read(worded(recorded(folder), replacing({"no results": result}))) == original(folder)
 
 
@@ -128,38 +145,54 @@ ELSEWHEN: dict[str, Callable[[int], int]] = {
 }
 
 
-@pytest.mark.parametrize("change", ELSEWHEN.values(), ids=ELSEWHEN)
-@every_recording
-def test_clocks_may_be_coarse_and_the_year_any(folder: Path, change: Callable[[int], int]) -> None:
-    assert read(timed(recorded(folder), change)) == original(folder)
+@some(1, of=len(ELSEWHEN))
+def test_clocks_may_be_coarse_and_the_year_any(folder: Path, way: int) -> None:
+    assert read(timed(recorded(folder), list(ELSEWHEN.values())[way])) == original(folder)
 
 
-AROUND: dict[str, Callable[[list[Request]], list[Request]]] = {
-    "processors of a Collector": lambda requests: with_attributes(requests, PROCESSORS),
-    "clients of HTTP and databases": with_clients,
-    "a web server": served,
-    "another service, as flags tell": lambda requests: called_from_afar(requests, told=True),
-}
+AROUND: tuple[Callable[[list[Request]], list[Request]], ...] = (
+    lambda requests: with_attributes(requests, PROCESSORS),
+    with_clients,
+    lambda requests: called_from_afar(requests, told=True),
+)
 
 
 APART = {
-    "autogen_native": "traces that links join, each below a parent of its own",
-    "claude_agent_sdk_cli_native": "an MCP server's view of a call in a trace of its own, below a parent of its own",
-    "claude_agent_sdk_openinference": "the same",
-    "langgraph_and_openai_openinference": "a client's spans in a trace of their own, below a parent of its own",
+    "autogen_native/multi_agent": "traces that links join, each below a parent of its own",
+    "langgraph_and_openai_openinference/crash": "a client's spans in a trace of their own, below a parent of its own",
+    "langgraph_and_openai_openinference/stream": "the same",
+    "openai_agents_laminar/approval_denied": "the root of a trace of Laminar names the agent; below another span, one further in does",
 }
 """What a recording's traces are joined by is looked for at their tops only, and these tops are none any more."""
-WELL_SERVED = {
-    "crewai_traceloop": "the server's span ends well, and the agent inside it in error",
-    "haystack_langfuse": "the same",
-    "haystack_traceloop": "the same",
-}
 
 
-@pytest.mark.parametrize("around", AROUND)
-@every_recording
-def test_what_else_is_instrumented_changes_no_run(folder: Path, around: str) -> None:
-    sender, served = folder.parent.name, around == "a web server"
-    if (sender in APART and (served or "service" in around)) or (sender in WELL_SERVED and served):
-        pytest.xfail(APART.get(sender) or WELL_SERVED[sender])
-    assert read(AROUND[around](recorded(folder))) == original(folder)
+def every_recording_but_these() -> pytest.MarkDecorator:
+    """The day that one of `APART` reads as it did, its test fails, so that it is taken off that list."""
+    told = [
+        pytest.param(folder, id=name(folder), marks=pytest.mark.xfail(strict=True, reason=APART[name(folder)]))
+        if name(folder) in APART
+        else pytest.param(folder, id=name(folder))
+        for folder in FOLDERS
+    ]
+    return pytest.mark.parametrize("folder", told)
+
+
+@some(1, of=len(AROUND))
+def test_what_else_is_instrumented_changes_no_run(folder: Path, way: int) -> None:
+    if way == 2 and name(folder) in APART:
+        return
+    assert read(AROUND[way](recorded(folder))) == original(folder)
+
+
+@every_recording_but_these()
+def test_a_web_server_s_span_above_changes_no_run(folder: Path) -> None:
+    assert read(served(recorded(folder))) == original(folder)
+
+
+TAKEN_UP = [f for f in FOLDERS if re.match(r"(agent_framework|pydantic_ai_v5|strands)\w*/approval_", name(f))]
+
+
+@pytest.mark.parametrize("folder", TAKEN_UP, ids=name)
+def test_a_run_that_was_taken_up_below_parents_never_sent_waits_no_more(folder: Path) -> None:
+    requests = called_from_afar(recorded(folder), told=False)
+    assert {run["status"] for run in outcome(requests, config())["trajectories"]} == {"completed"}
