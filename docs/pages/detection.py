@@ -52,7 +52,7 @@ Before, when they were new, precision was 0.96 and 0.73, recall 0.44 and 0.31. T
 | --- | --- | --- | --- | --- | --- |
 {fresh.table(fresh.MENDED)}
 
-A third set is by somebody who had not read the rules when they wrote it (`tests/corpus/other.py`: 100 claims, 100 answers that are no false claim, 60 outputs with an order, 120 without, half of them made to look like one). On all of it, before any rule was mended with it, `false-claim` had a precision of 0.97 and a recall of 0.69, `injection` 0.79 and 0.50. Three of four sentences then helped to mend them. None was mended with what every fourth missed or raised; few as they are, they say best what to expect of texts that are new:
+A third set is by somebody who had not read the rules when they wrote it (`tests/corpus/other.py`: 100 claims, 100 answers that are no false claim, 60 outputs with an order, 120 without, half of them made to look like one). On all of it, before any rule was mended with it, `false-claim` had a precision of 0.97 and a recall of 0.69, `injection` 0.79 and 0.50. Three of four sentences then helped to mend them. None was mended with what every fourth missed or raised, but for one false alarm (a doctor told to disregard a dosage) that its writer had in mind; few as they are, they say best what to expect of texts that are new:
 
 | rule | precision | recall | right | false | missed |
 | --- | --- | --- | --- | --- | --- |

@@ -1,7 +1,7 @@
 """The figures of `false-claim` and `injection` on sentences by somebody who had not seen the rules.
 
 They were written before the rules were read. Three of four then helped to mend them; with what every fourth missed
-or raised none was mended. Each output is judged as a text, and as a line of a field in a list.
+or raised none was mended, but for one false alarm that its writer had in mind (a dosage to disregard). Each output is judged as a text, and as a line of a field in a list.
 """
 
 from __future__ import annotations
