@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from trailhound.collector.decode import json_to_protobuf
 from trailhound.collector.watch import Watch
@@ -119,3 +120,20 @@ def outcome(requests: Iterable[Request], config: Config, *, settle_every: int = 
         "trajectories": [trajectory_document(trajectory) for trajectory in watch.trajectories()],
         "findings": sorted(findings, key=lambda finding: str(finding["finding_id"])),
     }
+
+
+def changed(requests: Iterable[Request], change: Callable[[ExportTraceServiceRequest], None]) -> list[Request]:
+    """The same requests, those of traces changed by `change`."""
+    told: list[Request] = []
+    for signal, body in requests:
+        if signal == "traces":
+            message = ExportTraceServiceRequest.FromString(body)
+            change(message)
+            body = message.SerializeToString()
+        told.append((signal, body))
+    return told
+
+
+def spans_in(message: ExportTraceServiceRequest) -> Iterator[Span]:
+    """The OTLP spans of a request."""
+    return (span for group in message.resource_spans for scope in group.scope_spans for span in scope.spans)

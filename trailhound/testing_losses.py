@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
-from trailhound.testing_bodies import Request
+from trailhound.testing_bodies import Request, changed, spans_in
 
 Change = Callable[[ExportTraceServiceRequest], None]
 _USAGE = re.compile(r"usage|token_count|_tokens$|[a-z]Tokens$|cost", re.IGNORECASE)
 _SESSION = re.compile(r"session|thread_id|conversation\.id")
-
-
-def _changed(requests: Iterable[Request], change: Change) -> list[Request]:
-    """The same requests, those of traces changed."""
-    told: list[Request] = []
-    for signal, body in requests:
-        if signal == "traces":
-            message = ExportTraceServiceRequest.FromString(body)
-            change(message)
-            body = message.SerializeToString()
-        told.append((signal, body))
-    return told
-
-
-def _spans(message: ExportTraceServiceRequest) -> Iterator[Span]:
-    return (span for group in message.resource_spans for scope in group.scope_spans for span in scope.spans)
 
 
 def _keep(span: Span, wanted: Callable[[KeyValue], bool]) -> None:
@@ -42,21 +26,21 @@ def without_usage(requests: Iterable[Request]) -> list[Request]:
     """From senders that count no tokens: streamed answers of an API that was not asked for usage."""
 
     def change(message: ExportTraceServiceRequest) -> None:
-        for span in _spans(message):
+        for span in spans_in(message):
             _keep(span, lambda each: _USAGE.search(each.key) is None)
 
-    return _changed(requests, change)
+    return changed(requests, change)
 
 
 def ending_later(requests: Iterable[Request], by_ns: int = 1000) -> list[Request]:
     """Every span reported again, with a later end."""
 
     def change(message: ExportTraceServiceRequest) -> None:
-        for span in _spans(message):
+        for span in spans_in(message):
             if span.end_time_unix_nano:
                 span.end_time_unix_nano += by_ns
 
-    return _changed(requests, change)
+    return changed(requests, change)
 
 
 def without_resources(requests: Iterable[Request]) -> list[Request]:
@@ -66,7 +50,7 @@ def without_resources(requests: Iterable[Request]) -> list[Request]:
         for group in message.resource_spans:
             del group.resource.attributes[:]
 
-    return _changed(requests, change)
+    return changed(requests, change)
 
 
 def with_one_session_a_trace(requests: Iterable[Request]) -> list[Request]:
@@ -74,14 +58,14 @@ def with_one_session_a_trace(requests: Iterable[Request]) -> list[Request]:
     named: set[bytes] = set()
 
     def change(message: ExportTraceServiceRequest) -> None:
-        for span in _spans(message):
+        for span in spans_in(message):
             told = span.trace_id in named
             if any(_SESSION.search(each.key) for each in span.attributes):
                 named.add(span.trace_id)
                 if told:
                     _keep(span, lambda each: _SESSION.search(each.key) is None)
 
-    return _changed(requests, change)
+    return changed(requests, change)
 
 
 def without(requests: Iterable[Request], lost: set[str]) -> list[Request]:
@@ -93,7 +77,7 @@ def without(requests: Iterable[Request], lost: set[str]) -> list[Request]:
             del scope.spans[:]
             scope.spans.extend(kept)
 
-    return _changed(requests, change)
+    return changed(requests, change)
 
 
 def skewed(requests: Iterable[Request], service: str, by_ns: int) -> list[Request]:
@@ -105,7 +89,7 @@ def skewed(requests: Iterable[Request], service: str, by_ns: int) -> list[Reques
                 span.start_time_unix_nano += by_ns
                 span.end_time_unix_nano += by_ns if span.end_time_unix_nano else 0
 
-    return _changed(requests, change)
+    return changed(requests, change)
 
 
 def services(requests: Iterable[Request]) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
 
-from trailhound.testing_bodies import Request
+from trailhound.testing_bodies import Request, changed, spans_in
 
 Text = Callable[[str], str]
 _LOCAL, _REMOTE = 0x100, 0x300
@@ -35,7 +35,7 @@ def worded(requests: Iterable[Request], change: Text) -> list[Request]:
         else:
             for group in message.resource_spans:
                 _say(group.resource.attributes, change)
-            for span in _spans(message):
+            for span in spans_in(message):
                 span.name, span.status.message = change(span.name), change(span.status.message)
                 for attributes in (span.attributes, *(event.attributes for event in span.events)):
                     _say(attributes, change)
@@ -79,7 +79,7 @@ def timed(requests: Iterable[Request], change: Callable[[int], int]) -> list[Req
                 record.time_unix_nano = other(record.time_unix_nano)
                 record.observed_time_unix_nano = other(record.observed_time_unix_nano)
         else:
-            for span in _spans(message):
+            for span in spans_in(message):
                 span.start_time_unix_nano = other(span.start_time_unix_nano)
                 span.end_time_unix_nano = other(span.end_time_unix_nano)
                 for event in span.events:
@@ -88,22 +88,7 @@ def timed(requests: Iterable[Request], change: Callable[[int], int]) -> list[Req
     return told
 
 
-def _spans(message: ExportTraceServiceRequest) -> Iterator[Span]:
-    return (span for group in message.resource_spans for scope in group.scope_spans for span in scope.spans)
-
-
 # ---------------------------------------------------------------- what else is in the trace
-
-
-def _traces(requests: Iterable[Request], change: Callable[[ExportTraceServiceRequest], None]) -> list[Request]:
-    told: list[Request] = []
-    for signal, body in requests:
-        if signal == "traces":
-            message = ExportTraceServiceRequest.FromString(body)
-            change(message)
-            body = message.SerializeToString()
-        told.append((signal, body))
-    return told
 
 
 def served(requests: Iterable[Request]) -> list[Request]:
@@ -117,21 +102,21 @@ def served(requests: Iterable[Request]) -> list[Request]:
                 span.parent_span_id = _put(web, span, "POST /chat", _WEB, kind=2, out_ns=2_000_000)
             group.scope_spans.append(web)
 
-    return _traces(requests, change)
+    return changed(requests, change)
 
 
 def called_from_afar(requests: Iterable[Request], *, told: bool) -> list[Request]:
     """Every root below a span of another service, which is never sent; `told`: the SDK's flags say so, else it has none."""
 
     def change(message: ExportTraceServiceRequest) -> None:
-        for span in _spans(message):
+        for span in spans_in(message):
             if not told:
                 span.flags = 0
             if not _has_parent(span):
                 span.parent_span_id = _id(span.trace_id + b"afar")
                 span.flags = _REMOTE if told else 0
 
-    return _traces(requests, change)
+    return changed(requests, change)
 
 
 def with_clients(requests: Iterable[Request]) -> list[Request]:
@@ -154,7 +139,7 @@ def with_clients(requests: Iterable[Request]) -> list[Request]:
                     )
             group.scope_spans.append(http)
 
-    return _traces(requests, change)
+    return changed(requests, change)
 
 
 def with_attributes(requests: Iterable[Request], added: dict[str, str]) -> list[Request]:
@@ -169,7 +154,7 @@ def with_attributes(requests: Iterable[Request], added: dict[str, str]) -> list[
                 known = {attribute.key for attribute in attributes}
                 attributes.extend(_attribute(key, value) for key, value in added.items() if key not in known)
 
-    return _traces(requests, change)
+    return changed(requests, change)
 
 
 def _put(
