@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from trailhound.collector.assemble.filed import Call, Filed
-from trailhound.model import Approval
+from trailhound.collector.assemble.filed import Call, Filed, Seen
+from trailhound.model import Approval, ApprovalVerdict
 
 log = logging.getLogger(__name__)
 
@@ -105,14 +105,15 @@ def _read(path: Path) -> Iterator[Filed]:
 
 
 def _filed(document: dict[str, Any]) -> Filed:
-    call = document.get("call")
+    call, verdict, seen = document.get("call"), document.get("verdict"), document.get("seen")
     return Filed(
         tuple(document["key"]),
         tuple((tenant, name) for tenant, name in document.get("places", ())),
         int(document.get("received_ns", 0)),
         tuple(Approval(**decision) for decision in document.get("decisions", ())),
         None if call is None else Call(**call | {"key": tuple(call["key"])}),
-        document.get("verdict", ""),
+        None if verdict is None else ApprovalVerdict(**verdict),
+        None if seen is None else Seen(**seen),
         int(document.get("segment", 0)),
         document.get("user", ""),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trailhound.collector.assemble.decisions import Judge
-from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place
+from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place, Seen
 from trailhound.collector.assemble.shares import Shares
 from trailhound.collector.assemble.shelves import Shelves
 from trailhound.collector.assemble.words import is_wide_blank
@@ -49,7 +49,7 @@ class ApprovalIndex:
         assert call is not None
         touched: list[CallKey] = []
         if before is not None:
-            filed.verdict, filed.segment = filed.verdict or before.verdict, before.segment
+            filed.verdict, filed.seen, filed.segment = before.verdict, before.seen, before.segment
             touched = self._remove(before)
         crowded_out = self._shelves.put(filed)
         self._shares.renew()
@@ -83,7 +83,9 @@ class ApprovalIndex:
         """Whether a call was approved by what was decided before it began, which nothing decided since `from_ns` changes:
         it neither counts for the call nor for those before it, which are served first."""
         filed = self._shelves.filed.get(key)
-        return filed is not None and filed.call is not None and filed.call.start_ns < from_ns and filed.verdict in GOOD
+        if filed is None or filed.call is None or filed.verdict is None:
+            return False
+        return filed.call.start_ns < from_ns and filed.verdict.verdict in GOOD
 
     def _naming(self, filed: Filed) -> list[Filed]:
         """Who told of decisions that name this call by its id."""
@@ -116,10 +118,13 @@ class ApprovalIndex:
         keys = ("id", call.call_id or ""), ("arguments", bare_name(call.name), call.arguments_hash or "")
         return [found for key in keys for found in self._shelves.calls(place, key)]
 
-    def verdict(self, key: CallKey, *, shown: bool, cut: bool = False) -> ApprovalVerdict:
-        """The verdict on a filed call, by what is known now; the rest as in `Judge.verdict`."""
+    def verdict(self, key: CallKey, seen: Seen) -> ApprovalVerdict:
+        """The verdict on a filed call, by what is known now and by what its run shows of it."""
         filed = self._shelves.filed[key]
-        return self._judge.verdict(filed, self._shares.known(filed), shown=shown, cut=cut)
+        verdict = self._judge.verdict(filed, self._shares.known(filed), shown=seen.shown, cut=seen.cut)
+        if seen.refused and verdict.verdict != "denied":
+            return ApprovalVerdict("denied", None, f"{key[1]}/{key[2]}")
+        return verdict
 
     def expire(self, now_ns: int) -> None:
         """Let go of what is remembered long enough."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trailhound.evaluators.tools import bare_name
-from trailhound.model import Approval
+from trailhound.model import Approval, ApprovalVerdict
 
 CallKey = tuple[str, str, str, str]
 """(tenant, trace id, span id, call id): several calls read out of one model span share its span id."""
@@ -38,6 +38,18 @@ class Call:
         return (self.start_ns, self.key)
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the run of a call shows of it, which its verdict depends on besides what is filed."""
+
+    shown: bool = False
+    """We would have seen that somebody was asked."""
+    cut: bool = False
+    """The sender left out content of the run."""
+    refused: bool = False
+    """Its own span says that it was refused."""
+
+
 @dataclass(slots=True)
 class Filed:
     """What one carrier told, or one call, and where it is filed."""
@@ -47,8 +59,10 @@ class Filed:
     received_ns: int
     decisions: tuple[Approval, ...] = ()
     call: Call | None = None
-    verdict: str = ""
-    """Of a call: the last one given."""
+    verdict: ApprovalVerdict | None = None
+    """Of a call: the last one given, whether it was held or not."""
+    seen: Seen | None = None
+    """Of a call: what that verdict was given on."""
     segment: int = 0
     """Journal segment in which it was filed first: a replay from there on files it again."""
     user: str = ""

@@ -9,7 +9,7 @@ from typing import Protocol
 from trailhound.canonical import stable_id
 from trailhound.collector.assemble.altered import is_altered
 from trailhound.collector.assemble.approvals import ApprovalIndex
-from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place
+from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place, Seen
 from trailhound.collector.assemble.holding import Holding
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
@@ -69,7 +69,7 @@ class Verdicts:
         self.segment = 0
         """Journal segment that is being read."""
         self.late: dict[tuple[str, str], None] = {}
-        """(tenant, trace id) of runs that left memory with a bad verdict that evidence has changed since."""
+        """(tenant, trace id) of runs that left memory, and of whose calls there is something else to say since."""
         if kept is not None and tools.any_high_risk:
             for filed in kept.load():
                 (self.index.learn if filed.call is None else self.index.add)(filed)
@@ -188,9 +188,7 @@ class Verdicts:
             run, step = known
             if (run.run.tenant, run.run.trajectory_id) != self._steps[key][0] or not step.counted:
                 continue  # it has just become another run's, or no call: its run says so when it is settled
-            verdict = self._verdict(key, run, step)
-            self._note(filed, verdict)
-            if run.approve(step, verdict):
+            if run.approve(step, self._verdict(filed, run, step)):
                 changed[id(run)] = run
         for run in changed.values():
             if run is not settling:
@@ -219,27 +217,26 @@ class Verdicts:
                     self._kept.add(filed)
         return keys
 
-    def _verdict(self, key: CallKey, run: LiveRun, step: Step) -> ApprovalVerdict:
-        file = self._files[run.run.tenant, run.run.trajectory_id]
-        verdict = self.index.verdict(key, shown=file.showing.shown(key, run, step), cut=bool(run.calls.cut))
-        if step.status == "denied":
-            own = ApprovalVerdict("denied", None, f"{step.trace_id}/{step.span_id}")
-            return verdict if verdict.verdict == "denied" else own
-        if verdict.verdict not in BAD:
+    def _verdict(self, filed: Filed, run: LiveRun, step: Step) -> ApprovalVerdict:
+        key, file = call_key(step), self._files[run.run.tenant, run.run.trajectory_id]
+        seen = Seen(file.showing.shown(key, run, step), bool(run.calls.cut), step.status == "denied")
+        verdict = self.index.verdict(key, seen)
+        self._note(filed, verdict, seen)
+        if verdict.verdict not in BAD or seen.refused:
             self._holding.let_go(key)
         elif self._holding.hold(key, step.received_ns):
             return replace(verdict, held=True)
         return verdict
 
     def _ask_late(self, key: CallKey, filed: Filed) -> None:
-        """The call's run has left memory: it comes back when evidence speaks for the call after all."""
-        assert filed.call is not None
-        if filed.verdict in BAD and self.index.verdict(key, shown=False).verdict not in BAD:
+        """The call's run has left memory: it comes back when there is something else to say of the call now."""
+        if filed.seen is None or self.index.verdict(key, filed.seen) != filed.verdict:
             self.late[key[0], key[1]] = None
 
-    def _note(self, filed: Filed, verdict: ApprovalVerdict) -> None:
-        if filed.verdict != verdict.verdict:
-            filed.verdict = verdict.verdict
+    def _note(self, filed: Filed, verdict: ApprovalVerdict, seen: Seen) -> None:
+        """Keep what was said, which is compared with what there is to say once the run has left memory."""
+        if (filed.verdict, filed.seen) != (verdict, seen):
+            filed.verdict, filed.seen = verdict, seen
             if self._kept is not None:
                 self._kept.add(filed)
 

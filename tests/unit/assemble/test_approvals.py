@@ -13,7 +13,7 @@ import pytest
 from trailhound.canonical import digest
 from trailhound.collector.assemble.approvals import ApprovalIndex
 from trailhound.collector.assemble.crowds import MAX_LIKE
-from trailhound.collector.assemble.filed import Call, CallKey, Filed
+from trailhound.collector.assemble.filed import Call, CallKey, Filed, Seen
 from trailhound.config import Approvals
 from trailhound.model import Approval, ApprovalVerdict
 
@@ -49,10 +49,10 @@ def ask(
     index: ApprovalIndex, said: dict[Any, ApprovalVerdict], keys: Iterable[CallKey], *, shown: bool = False
 ) -> None:
     for key in keys:
-        said[key] = index.verdict(key, shown=shown)
+        said[key] = index.verdict(key, Seen(shown))
         known = index.filed(key)
         assert known is not None
-        known.verdict = said[key].verdict
+        known.verdict = said[key]
 
 
 def judged(*filed: Filed, shown: bool = False, **settings: Any) -> list[ApprovalVerdict]:
@@ -250,9 +250,9 @@ def test_a_call_that_is_none_gives_its_approval_back() -> None:
     index, double, real = ApprovalIndex(Approvals()), call(10), call(20)
     for each in (decision(), double, real):
         index.learn(each) if each.call is None else index.add(each)
-    assert index.verdict(real.key, shown=False).verdict == "missing"  # type: ignore[arg-type]
+    assert index.verdict(real.key, Seen()).verdict == "missing"  # type: ignore[arg-type]
     assert real.key in index.forget(double.key)  # type: ignore[arg-type]
-    assert index.verdict(real.key, shown=False).verdict == "approved"
+    assert index.verdict(real.key, Seen()).verdict == "approved"
 
 
 def test_what_is_told_again_otherwise_takes_the_place_of_what_was_told() -> None:
@@ -261,7 +261,7 @@ def test_what_is_told_again_otherwise_takes_the_place_of_what_was_told() -> None
     index.add(ran)
     moved = Filed(told.key, (("t", "session:other"),), told.received_ns, told.decisions)
     assert index.learn(moved) == [ran.key]
-    assert index.verdict(ran.key, shown=False).verdict == "unknown"  # type: ignore[arg-type]
+    assert index.verdict(ran.key, Seen()).verdict == "unknown"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -285,7 +285,7 @@ def test_too_many_calls_alike_free_no_approval(monkeypatch: pytest.MonkeyPatch, 
             touched = index.learn(filed)
         else:
             touched = index.add(dataclasses.replace(filed, received_ns=number))
-        verdicts.update({key: index.verdict(key, shown=False).verdict for key in touched if index.filed(key)})
+        verdicts.update({key: index.verdict(key, Seen()).verdict for key in touched if index.filed(key)})
     covered = [number for number, each in enumerate(calls) if verdicts[each.key] != "missing"]  # type: ignore[index]
     assert covered == ([0, 2] if call_id else [0, 1, 2])
 
@@ -297,7 +297,7 @@ def test_calls_alike_beyond_the_limit_are_covered_by_their_own_id_and_by_a_wider
             ran = call(10 + at, call_id=f"c{at}")
             index.add(ran)
         assert ran.key in index.learn(decision(scope="session") if wide else decision(call_id=ran.call.call_id, arguments=None))  # type: ignore[union-attr]  # fmt: skip
-        assert index.verdict(ran.key, shown=False).verdict == "approved"
+        assert index.verdict(ran.key, Seen()).verdict == "approved"
 
 
 def test_the_tool_of_one_server_is_not_that_of_another() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.assemble.test_approvals import ARGS, MORE, ask, call, decision, tell, verdicts
 from trailhound.collector.assemble.approvals import ApprovalIndex
-from trailhound.collector.assemble.filed import Call, Filed
+from trailhound.collector.assemble.filed import Call, Filed, Seen
 from trailhound.config import Approvals
 from trailhound.model import ApprovalVerdict
 
@@ -127,7 +127,7 @@ def test_never_more_calls_are_covered_than_there_are_approvals(seed: int) -> Non
             for each in made:
                 tell(index, said, dataclasses.replace(each))
             found.append(said)
-            assert said == {key: index.verdict(key, shown=False) for key in said}, (seed, world)
+            assert said == {key: index.verdict(key, Seen()) for key in said}, (seed, world)
         assert all(said == found[0] for said in found), (seed, world)
         approvals = sum(each.call is None and each.decisions[0].decision == "approved" for each in made)
         assert sum(said.verdict == "approved" for said in found[0].values()) <= approvals
@@ -156,7 +156,7 @@ def test_asking_about_what_is_touched_is_enough(seed: int) -> None:
         anew = ApprovalIndex(Approvals())
         for filed in chance.sample(list(last.values()), len(last)):
             (anew.learn if filed.call is None else anew.add)(dataclasses.replace(filed))
-        assert said == {key: anew.verdict(key, shown=False) for key in said}, (seed, world)
+        assert said == {key: anew.verdict(key, Seen()) for key in said}, (seed, world)
 
 
 def _any_of(chance: random.Random) -> Filed:
@@ -236,7 +236,7 @@ def test_too_many_calls_alike_are_denied_as_the_first_are(monkeypatch: pytest.Mo
     said: dict[Any, str] = {}
     for filed in everything:
         touched = index.learn(filed) if filed.call is None else index.add(filed)
-        said.update({key: index.verdict(key, shown=False).verdict for key in touched})
+        said.update({key: index.verdict(key, Seen()).verdict for key in touched})
     assert [said[each.key] for each in calls] == ["approved", *["missing"] * 5, *["denied"] * 14]
 
 

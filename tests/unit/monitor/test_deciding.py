@@ -9,13 +9,13 @@ import pytest
 
 from trailhound.canonical import digest
 from trailhound.clock import SystemClock
-from trailhound.collector.assemble.filed import Call, Filed
+from trailhound.collector.assemble.filed import Call, Filed, Seen
 from trailhound.collector.deciding import Deciding, decision_of, log_request
 from trailhound.collector.decode import decode_logs
 from trailhound.collector.dialects import read_decision
 from trailhound.collector.kept_approvals import DAY_NS, KeptApprovals
 from trailhound.errors import Invalid, Retryable
-from trailhound.model import Approval, Record
+from trailhound.model import Approval, ApprovalVerdict, Record
 
 NOW = 1_790_000_000 * 10**9
 GIVEN: dict[str, Any] = {"decision": "approved", "tool": "refund", "arguments": {"amount": 49.0}, "session_id": "s"}
@@ -102,7 +102,9 @@ def kept(directory: Path, *all_filed: Filed) -> None:
 
 def test_what_was_filed_before_the_replay_comes_back_as_it_was(tmp_path: Path) -> None:
     call = Call(("t", "trace", "b", ""), "refund", "c", "hash", NOW)
-    ran = Filed(call.key, (("t", "session:s"),), NOW, call=call, verdict="missing", segment=2)
+    ran = Filed(
+        call.key, (("t", "session:s"),), NOW, call=call, verdict=ApprovalVerdict("missing"), seen=Seen(True), segment=2
+    )
     kept(tmp_path, filed(), ran, filed("late", segment=7))
     assert KeptApprovals(tmp_path, 3600, 7).load() == [filed(), ran]
     assert KeptApprovals(tmp_path, 3600, 1).load() == []

@@ -88,3 +88,30 @@ def test_a_stored_run_shows_who_approved_its_calls(shop: World, restart: bool) -
     for filed, verdict in ((None, "missing"), (life.pump.filed, "approved")):
         [run] = rebuild(shop.config, *stored, filed=filed)
         assert [step.approval.verdict for step in run.steps if step.approval is not None] == [verdict]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_denial_hours_after_an_approved_run_was_forgotten(shop: World, restart: bool) -> None:
+    life = shop.live()
+    receive(shop, log(5, said(call_id="c1", session="s")), refund(10), agent())
+    pass_time(shop, life, 4 * 3600)
+    assert (findings(shop), life.watch.runs) == ([], {})
+    if restart:
+        life = shop.live()
+    receive(shop, log(7, said(decision="denied", call_id="c1", session="s")))  # between the approval and the call
+    pass_time(shop, life, 600)
+    assert [(f.details["verdict"], f.state) for f in findings(shop)] == [("denied", "firing")]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_what_could_not_be_seen_is_missing_once_the_session_tells_of_decisions(tmp_path: Path, restart: bool) -> None:
+    shop = World(Config.model_validate(SETTINGS | MORE | {"data_dir": tmp_path / "data", "approvals": {}}))
+    life = shop.live()
+    receive(shop, refund(10), agent())
+    pass_time(shop, life, 4 * 3600)
+    assert [f.details["verdict"] for f in findings(shop)] == ["unknown"]
+    if restart:
+        life = shop.live()
+    receive(shop, log(5, said(call_id="another", session="s")))
+    pass_time(shop, life, 600)
+    assert [f.details["verdict"] for f in findings(shop)] == ["missing"]
