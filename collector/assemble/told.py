@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from trailhound.collector.assemble.filed import Call, CallKey, Carrier
 from trailhound.collector.dialects import pause_is_binding
 from trailhound.model import Approval, Step, ToolCall
+
+Named = tuple[str, ...]
+"""(session, user) as a decision itself names them, or ()."""
 
 
 def call_key(step: Step) -> CallKey:
@@ -37,6 +41,15 @@ def told_by(step: Step) -> tuple[Approval, ...]:
     if step.status == "denied":
         return (*told, _own(step, "denied", step.start_ns, False))
     return told
+
+
+def by_session(told: Iterable[Approval]) -> dict[Named, tuple[Approval, ...]]:
+    """Decisions by the session and user that they name themselves; () for those that name none."""
+    found: dict[Named, tuple[Approval, ...]] = {(): ()}
+    for each in told:
+        named = () if each.session_id is None else (each.session_id, each.user_id or "")
+        found[named] = (*found.get(named, ()), each)
+    return found
 
 
 def _about(decision: Approval, step: Step, tool: ToolCall) -> Approval:

@@ -14,7 +14,7 @@ from trailhound.collector.assemble.holding import Holding
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
 from trailhound.collector.assemble.showing import Showing, hinted
-from trailhound.collector.assemble.told import call_key, call_of, carrier_key, told_by
+from trailhound.collector.assemble.told import Named, by_session, call_key, call_of, carrier_key, told_by
 from trailhound.config import Approvals as Settings
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Approval, ApprovalVerdict, Run, Step
@@ -48,6 +48,8 @@ class _File:
     user: str
     calls: dict[CallKey, Step] = field(default_factory=dict)
     carriers: dict[Carrier, Step] = field(default_factory=dict)
+    named: dict[Carrier, dict[Named, None]] = field(default_factory=dict)
+    """What the decisions of each carrier named last, where they named any session."""
     showing: Showing = field(default_factory=Showing)
     cut: bool = False
     """Content of the run was cut by its sender, when the calls were last asked about."""
@@ -144,7 +146,7 @@ class Verdicts:
             carrier = carrier_key(step)
             if carrier in file.carriers or step.approvals or step.status in ("pending", "denied"):
                 file.carriers[carrier] = step
-                touched += self._learn_from(step, places, file.user)
+                touched += self._learn_from(step, file)
         if step.tool is None or not step.counted or not self._tools.needs_approval(step):
             run.approve(step, None)  # it may have looked like a call that needs one before
             return touched
@@ -152,15 +154,26 @@ class Verdicts:
             run.approve(step, None)
             return touched + self._gone(key, file, step)
         for voice in run.calls.voices(step):
-            touched += self._learn_from(voice, places, file.user)
+            touched += self._learn_from(voice, file)
         call = call_of(step)
         file.calls[call.key], self._steps[call.key] = step, (key, step)
         filed = Filed(call.key, places, step.received_ns, call=call, segment=self.segment, user=file.user)
         return touched + self.index.add(filed)
 
-    def _learn_from(self, step: Step, places: tuple[Place, ...], user: str) -> list[CallKey]:
-        told = self._telling(told_by(step))
-        return self._learn(Filed(carrier_key(step), places, step.received_ns, told, segment=self.segment, user=user))
+    def _learn_from(self, step: Step, file: _File) -> list[CallKey]:
+        """File what a span tells: each decision in the session that it names, else in that of its run."""
+        carrier, touched = carrier_key(step), list[CallKey]()
+        told = by_session(self._telling(told_by(step)))
+        for named in {**told, **file.named.get(carrier, {})}:
+            place, user = ((step.tenant, f"session:{named[0]}"), named[1]) if named else (file.place, "")
+            user = user or (file.user if place == file.place else "")
+            places = (place, (step.tenant, f"trace:{step.trace_id}"))
+            filed = Filed((*carrier, *named), places, step.received_ns, told.get(named, ()), segment=self.segment)
+            filed.user = user
+            touched += self._learn(filed)
+        if len(told) > 1:
+            file.named[carrier] = dict.fromkeys(told)
+        return touched
 
     def _learn(self, filed: Filed) -> list[CallKey]:
         before = self.index.filed(filed.key)

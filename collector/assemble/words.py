@@ -34,7 +34,7 @@ class Word:
         shared = self.places.intersection(filed.places)
         if any(name.startswith("trace:") for _, name in shared):
             return True
-        return (bool(shared) or self.anywhere) and not (self.user and filed.user and self.user != filed.user)
+        return (bool(shared) or self.anywhere) and may_be_one(self.user, filed.user)
 
 
 class Heard:
@@ -93,13 +93,19 @@ def words_of(said: Iterable[Said], trusted: Callable[[Approval], bool], *, anywh
     found: dict[tuple[object, ...], list[Word]] = {}
     for filed, d in sorted(said, key=lambda each: (not trusted(each[1]), *_first(each[1]))):
         believed = trusted(d)
-        same = found.setdefault((*_sense(d), filed.user), [])
-        word = next((each for each in same if share_tool(d, each.approval)), None)
+        same = found.setdefault(_sense(d), [])
+        word = next((w for w in same if share_tool(d, w.approval) and may_be_one(w.user, filed.user)), None)
         if word is None:
             same.append(Word(d, filed.user, set(filed.places), believed, anywhere))
         elif word.trusted == believed:
             word.places.update(filed.places)
+            word.user = word.user or filed.user
     return [word for same in found.values() for word in same]
+
+
+def may_be_one(user: str, other: str) -> bool:
+    """Whether two names may be of one user: "" is nobody's."""
+    return user == other or not user or not other
 
 
 def _sense(d: Approval) -> tuple[object, ...]:

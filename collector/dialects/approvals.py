@@ -8,6 +8,7 @@ execute_tool span: `gen_ai.tool.call.id`, `gen_ai.tool.name`, `approval.decision
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trailhound.canonical import digest
@@ -44,11 +45,19 @@ def read(step: Step, seen: Seen) -> None:
         step.speaks_for_parent = step.speaks_for_parent or span.name in NAMES
     for event in span.events:
         if event.name in NAMES or event.name.startswith(OPENCLAW):
-            found += decision(step, event.attributes, event.time_ns, event.name.rpartition(".")[2])
+            told = decision(step, event.attributes, event.time_ns, event.name.rpartition(".")[2])
+            found += [_about(each, event.attributes) for each in told]
     if step.container:
         found += langchain.decisions(step, seen.facts.get("input"))
     if found:
         step.approvals += tuple(found)
+
+
+def _about(told: Approval, event: Mapping[str, Any]) -> Approval:
+    """With the session, and its user, that an event itself names: whoever tells of it may be an approval desk."""
+    session = text(_first(event, "gen_ai.conversation.id", "session.id"))
+    user = text(_first(event, "user.id", "enduser.id"))
+    return told if session is None else replace(told, session_id=session, user_id=user)
 
 
 def _when(step: Step) -> int:

@@ -69,6 +69,10 @@ class Approval:
     service: str = ""
     trace_id: str = ""
     span_id: str = ""
+    session_id: str | None = None
+    """The session that it is about, where the decision itself names one: the span that tells of it may be in another."""
+    user_id: str | None = None
+    """Whose session that is."""
 
 
 @dataclass(slots=True)

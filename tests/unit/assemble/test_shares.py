@@ -111,14 +111,16 @@ def test_never_more_calls_are_covered_than_there_are_approvals(seed: int) -> Non
         made: list[Filed] = []
         for number in range(chance.randint(2, 6)):
             where, call_id = chance.sample(places, chance.choice([1, 2])), chance.choice([None, "a", "b"])
+            user = chance.choice(["", "", "anna", "bert"])
             arguments = chance.choice([ARGS, ARGS, MORE])
             if chance.random() < 0.5:
                 tool = chance.choice(["refund", "mcp__one__refund", "mcp__two__refund"])
-                made.append(at(call(10 + number, arguments, call_id=call_id, tool=tool), *where))
+                made.append(at(call(10 + number, arguments, call_id=call_id, tool=tool), *where, user=user))
             else:
                 fields: dict[str, Any] = {"call_id": call_id, "tool": chance.choice(["refund", "mcp__one__refund"])}
                 word = chance.choice(["approved", "approved", "approved", "denied"])
-                made.append(at(decision(number + chance.choice([0, 8]), arguments, decision=word, **fields), *where))
+                told = decision(number + chance.choice([0, 8]), arguments, decision=word, **fields)
+                made.append(at(told, *where, user=user))
         found = []
         for _ in range(4):
             index = ApprovalIndex(Approvals(complete=True))
@@ -162,8 +164,9 @@ def test_asking_about_what_is_touched_is_enough(seed: int) -> None:
 def _any_of(chance: random.Random) -> Filed:
     at_s, call_id, arguments = chance.randint(1, 12), chance.choice([None, "a", "b"]), chance.choice([ARGS, ARGS, MORE])
     where = chance.choice([(SESSION,), (SESSION, ONE), (SESSION, TWO), (OTHER, ONE)])
+    user = chance.choice(["", "", "", "anna", "bert"])
     if chance.random() < 0.45:
-        return at(call(at_s, arguments, call_id=call_id), *where)
+        return at(call(at_s, arguments, call_id=call_id), *where, user=user)
     word = chance.choice(["approved", "approved", "approved", "denied", "cancelled", "edited", "requested"])
     scope = chance.choice(["once", "once", "once", "session", "always"])
     named = None if call_id and chance.random() < 0.3 else arguments
@@ -173,7 +176,7 @@ def _any_of(chance: random.Random) -> Filed:
         "call_id": call_id,
         "service": chance.choice(["shop", "desk"]),
     }
-    return at(decision(at_s, named, **fields, holds=word == "requested" and chance.random() < 0.5), *where)
+    return at(decision(at_s, named, **fields, holds=word == "requested" and chance.random() < 0.5), *where, user=user)
 
 
 @pytest.mark.parametrize("refusal", ["denied", "cancelled", "expired"])
@@ -254,6 +257,16 @@ def test_users_who_named_their_sessions_alike_share_no_approval() -> None:
         assert verdicts(at(told, ONE, user="anna"), theirs, complete=True) == ["approved"]  # told in the run itself
     later = at(call(20), SESSION, TWO, user="anna")
     assert verdicts(told, at(call(10), SESSION, ONE, user="bert"), later, complete=True) == ["missing", "approved"]
+
+
+@pytest.mark.parametrize("user", ["", "anna"])
+@pytest.mark.parametrize("other", ["", "anna"])
+def test_one_decision_that_two_tell_of_is_one_though_only_one_names_the_user(user: str, other: str) -> None:
+    """As a span of a user's run and a log record do."""
+    log = dataclasses.replace(decision(5), key=("t", "log", "word"))
+    twice = at(decision(5), SESSION, user=user), at(log, SESSION, ONE, user=other)
+    calls = at(call(10), SESSION, ONE, user="anna"), at(call(20), SESSION, TWO, user="anna")
+    assert verdicts(*twice, *calls, complete=True) == ["approved", "missing"]
 
 
 @pytest.mark.parametrize("scope", ["session", "always"])

@@ -295,6 +295,25 @@ def test_two_users_who_named_their_sessions_alike() -> None:
     ]  # in the run itself
 
 
+def test_a_desks_span_of_another_trace_says_which_session_each_of_its_decisions_is_about() -> None:
+    """`record_approval` in the span of a web server: an event of a span that is in no session, or in one of its own."""
+    told = (NAME, 5.0, said(call_id="c1", session="s")), (NAME, 5.5, said(call_id="c9", session="other"))
+    here = agent(), refund(), refund(20, number=3, call_id="c9")
+    there = agent(50, trace=2, number=11, session="other"), refund(60, trace=2, number=12, parent=11, session="other", call_id="c9")  # fmt: skip
+    for session in (None, "the desk's", "s", "other"):
+        own = {"http.route": "/approve", "user.id": "desk"} | ({"session.id": session} if session else {})
+        desk = span(50, 4, own, trace=7, name="POST /approve", lasts=2, events=told, service="desk")
+        assert verdicts(*here, *there, desk, complete=True) == ["approved", "missing", "approved"], session
+
+
+def test_a_desks_span_says_whose_session_it_decides_in() -> None:
+    told = (NAME, 5.0, said(call_id="c1", session="s") | {"user.id": "anna"})
+    desk = span(50, 4, {"user.id": "desk"}, trace=7, events=[told], service="desk")
+    for user, verdict in (("anna", "approved"), ("bert", "missing"), (None, "approved")):
+        run = agent(attributes={"user.id": user} if user else {})
+        assert verdicts(run, refund(), desk, complete=True) == [verdict]
+
+
 def test_what_ran_altered_covers_no_other_call_and_leaves_its_approval() -> None:
     """The id is used again, for what was approved."""
     other = ARGS | {"amount": 490}
