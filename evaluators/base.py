@@ -11,6 +11,7 @@ from trailhound.evaluators.rule_settings import RuleSettings
 from trailhound.model import FindingState, Kind, Run, Scope, Severity, Step
 
 if TYPE_CHECKING:
+    from trailhound.evaluators.gate import Gate
     from trailhound.evaluators.tools import Tools
 
 __all__ = [
@@ -205,6 +206,14 @@ class Evaluator(Generic[Settings, S]):
         It may be fed them all the same, and is fed every step that hands a task over (`Step.hands_to`).
         """
         return True
+
+    def gate(self, scope: Scope) -> Gate | None:
+        """What tells, of the steps of a scope in no order, that this rule would have nothing to say of them.
+
+        A scope all of whose rules have one is judged only from when one of them opens: late steps, of which a scope of
+        runs that overlap has many, cost no way back until then. None: it is judged from the first step on.
+        """
+        return None
 
     def looks_back_ns(self, scope: Scope) -> int:
         """How far back, before a run's start, the steps of its scope matter: read from the store after a restart."""

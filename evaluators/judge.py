@@ -9,6 +9,7 @@ from trailhound.canonical import stable_id
 from trailhound.evaluators.base import Draft, Ref
 from trailhound.evaluators.feeding import advance, conclude
 from trailhound.evaluators.fold import FAILED, Fold
+from trailhound.evaluators.gate import Quiet
 from trailhound.evaluators.order import StepOrder
 from trailhound.evaluators.ruleset import RuleSet
 from trailhound.model import Finding, Run, Scope, Step
@@ -40,6 +41,7 @@ class ScopeJudge:
         "_fold",
         "_keep",
         "_order",
+        "_quiet",
         "_received_ns",
         "_rewound",
         "_rules",
@@ -60,6 +62,8 @@ class ScopeJudge:
         self._received_ns = 0
         self._order = StepOrder()
         self._fold = Fold(rules, scope, scope_id, self._order)
+        gates = rules.of(scope).gates
+        self._quiet = Quiet(gates, 2 * keep) if gates else None
         self._rewound = False
         self._first_changed = 0
         self._drafts: list[tuple[int, Draft]] = []
@@ -69,7 +73,7 @@ class ScopeJudge:
     @property
     def size(self) -> int:
         """Steps that it holds."""
-        return len(self._order)
+        return len(self._order) if self._quiet is None else len(self._quiet)
 
     @property
     def ignored(self) -> int:
@@ -78,6 +82,9 @@ class ScopeJudge:
 
     def put(self, step: Step, run_id: str = "") -> None:
         """Take a step that is new or changed; one that does not count (any more) is taken out."""
+        if self._quiet is not None:
+            self._put_quietly(self._quiet, step, run_id)
+            return
         changed = self._order.put(step, run_id) if step.counted else self._order.drop(step, run_id)
         self._first_changed = min(self._first_changed, changed)
         if self._suppress is not None:
@@ -85,13 +92,19 @@ class ScopeJudge:
 
     def put_all(self, steps: Sequence[Step], run_id: str = "") -> None:
         """Take steps that are new or changed, and all count."""
-        self._first_changed = min(self._first_changed, self._order.put_all(steps, run_id))
+        if self._quiet is not None:
+            self._quiet.put_all(steps, run_id)
+        else:
+            self._first_changed = min(self._first_changed, self._order.put_all(steps, run_id))
         if self._suppress is not None:
             self._received_ns = max([self._received_ns, *(step.received_ns for step in steps)])
 
     def drop(self, step: Step, run_id: str = "") -> None:
         """Take a step of this run out, if it is there."""
-        self._first_changed = min(self._first_changed, self._order.drop(step, run_id))
+        if self._quiet is not None:
+            self._quiet.drop(step, run_id)
+        else:
+            self._first_changed = min(self._first_changed, self._order.drop(step, run_id))
 
     def settle(self, run: Run) -> list[Finding]:
         """All findings that stand now, in order of first appearance; the same list while nothing changed."""
@@ -117,6 +130,24 @@ class ScopeJudge:
     def forget(self) -> None:
         """Free what only a running scope needs."""
         self._fold.forget()
+
+    # ------------------------------------------------------------ nothing to say yet
+
+    def _put_quietly(self, quiet: Quiet, step: Step, run_id: str) -> None:
+        if step.counted:
+            self.put_all((step,), run_id)
+        else:
+            quiet.drop(step, run_id)
+
+    def stays_quiet(self) -> bool:
+        """Whether its rules still need not look at its steps; once they must, they do from then on."""
+        quiet = self._quiet
+        if quiet is None or not quiet.ends():
+            return quiet is not None
+        self._quiet, self._first_changed = None, 0
+        for step, run_id in quiet.in_order():
+            self._order.put_all((step,), run_id)
+        return False
 
     # ------------------------------------------------------------ drafts to findings
 
@@ -226,6 +257,7 @@ class ScopeJudge:
 
 def settle_all(judges: Sequence[tuple[ScopeJudge, Run]]) -> None:
     """Settle each judge for the header of its run: the same as one by one, at two thirds of the cost or less."""
+    judges = [(judge, run) for judge, run in judges if not judge.stays_quiet()]
     folds = [judge._go_back() for judge, _ in judges]
     advance(folds)
     conclude([(judge._cut(), run) for judge, run in judges])

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from trailhound.evaluators.answers import Answer, Answers
 from trailhound.evaluators.base import EXECUTED, Draft, Evaluator, RuleSettings, State, add_evidence, ended, ref
+from trailhound.evaluators.repeats import Repeats
 from trailhound.evaluators.repetition import WINDOW, Early, Repetition, lane_of, next_anchor
 from trailhound.evaluators.streaks import Lane, Streak, begun
 from trailhound.evaluators.tools import Tools
@@ -75,6 +76,9 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
     def begin(self, scope: Scope) -> Loops:
         return Loops(scope=scope)
+
+    def gate(self, scope: Scope) -> Repeats | None:
+        return None if scope == "trajectory" else Repeats(self.settings.max_repeats, self.tools)
 
     def step(self, state: Loops, step: Step, run_id: str) -> None:
         self.steps(state, (step,), run_id)

@@ -15,6 +15,7 @@ from trailhound.errors import Invalid
 from trailhound.evaluators.base import Draft, Evaluator, Needs, RuleSettings, State
 from trailhound.evaluators.dealing import Dealing
 from trailhound.evaluators.foreign import Guarded, Malformed, TooSlow
+from trailhound.evaluators.gate import Gate, Gates
 from trailhound.evaluators.named import check_names
 from trailhound.evaluators.plugins import foreign_types
 from trailhound.evaluators.registry import EvaluatorType, evaluator_types
@@ -52,6 +53,20 @@ class ScopeRules:
         self.compare_runs = all(e.compares_runs for e in evaluators)
         """Whether in a scope wider than a run none of them speaks before a second run is there."""
         self.concluding_early = tuple(each for each in self.concluding if evaluators[each[0]].concludes_early)
+        self.gates = _gates(scope, evaluators)
+        """Of all rules; none where one of them has none."""
+
+
+def _gates(scope: Scope, evaluators: list[Evaluator[Any, Any]]) -> Gates:
+    if not evaluators or any(evaluator.gate(scope) is None for evaluator in evaluators):
+        return ()
+    return tuple(partial(_gate, evaluator, scope) for evaluator in evaluators)
+
+
+def _gate(evaluator: Evaluator[Any, Any], scope: Scope) -> Gate:
+    gate = evaluator.gate(scope)
+    assert gate is not None
+    return gate
 
 
 def _beginning(evaluator: Evaluator[Any, Any], scope: Scope) -> Callable[[], State]:

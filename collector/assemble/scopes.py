@@ -254,7 +254,8 @@ class WiderScopes:
 
     def take_findings(self) -> list[tuple[ScopeKey, list[Finding]]]:
         """Findings of the scopes that changed since the last call."""
-        speakers = [(key, self._speaker(key, last)) for key, last in self._changed.items() if key in self._judges]
+        judged = [each for each in self._changed.items() if each[0] in self._judges]
+        speakers = [(key, self._speaker(key, last)) for key, last in judged if not self._judges[key].stays_quiet()]
         settle_all([(self._judges[key], run) for key, run in speakers if run is not None])
         for key, run in speakers:
             self._findings[key] = self._judges[key].findings if run is not None else []
