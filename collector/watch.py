@@ -12,7 +12,7 @@ from trailhound.collector.assemble.background import Background, in_turn
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.earlier import place_of
 from trailhound.collector.assemble.idling import IdleTimes
-from trailhound.collector.assemble.judging import Ended, judge_runs
+from trailhound.collector.assemble.judging import Ended, judge_again, judge_runs
 from trailhound.collector.assemble.lessons import Lessons
 from trailhound.collector.assemble.life import OPEN, Outlook, at_rest, outlook
 from trailhound.collector.assemble.live import LiveRun
@@ -260,8 +260,8 @@ class Watch:
         self._dirty[_key(run)] = run
 
     def _revise(self) -> None:
-        for run in sorted(filter(None, map(self.runs.get, self.background.take_again())), key=in_turn):
-            self._guard(run, partial(self._judge_again, run))
+        again = sorted(filter(None, map(self.runs.get, self.background.take_again())), key=in_turn)
+        self._dirty.update((_key(run), run) for run in judge_again(again, self._guard))
 
     def changes(self) -> Changes:
         """Settle what changed since the last call and return it."""

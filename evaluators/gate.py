@@ -30,7 +30,7 @@ class Gate(Protocol):
         ...
 
     def opens(self) -> bool:
-        """Whether the rule may have something to say."""
+        """Whether the rule may have something to say; once it may, that stays so."""
         ...
 
 

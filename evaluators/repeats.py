@@ -23,7 +23,18 @@ class Likes:
     scheduling). When these are more than may be, the calls are told apart further, in parts.
     """
 
-    __slots__ = ("_apart", "_calls", "_ends", "_fell", "_first_run", "_flat", "_part_of", "_parts", "_several", "_touched")
+    __slots__ = (
+        "_apart",
+        "_calls",
+        "_ends",
+        "_fell",
+        "_first_run",
+        "_flat",
+        "_part_of",
+        "_parts",
+        "_several",
+        "_touched",
+    )
 
     def __init__(self, apart: tuple[Apart, ...]) -> None:
         """`apart` tells the calls apart further, the cheapest way first."""
@@ -118,7 +129,7 @@ class Likes:
 class Repeats:
     """The gate of `loop` over the runs of a session: closed while no call of an agent came more than `most` times."""
 
-    __slots__ = ("_apart", "_likes", "_most", "_of", "_touched")
+    __slots__ = ("_apart", "_likes", "_most", "_of", "_open", "_touched")
 
     def __init__(self, most: int, tools: Tools) -> None:
         self._most = most
@@ -127,6 +138,7 @@ class Repeats:
         """By agent and tool."""
         self._of: dict[StepKey, tuple[str, str]] = {}
         self._touched: set[tuple[str, str]] = set()
+        self._open = False
 
     def put(self, key: StepKey, step: Step, run_id: str) -> None:
         if step.tool is None or step.status not in EXECUTED:
@@ -147,7 +159,9 @@ class Repeats:
 
     def opens(self) -> bool:
         touched, self._touched = self._touched, set()
-        return any(self._likes[which].may_repeat(self._most) for which in touched if which in self._likes)
+        known = (self._likes[which] for which in touched if which in self._likes)
+        self._open = self._open or any(likes.may_repeat(self._most) for likes in known)
+        return self._open
 
 
 def _mark(tools: Tools) -> Apart:

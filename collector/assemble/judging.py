@@ -35,6 +35,14 @@ def judge_runs(runs: Sequence[LiveRun], guard: Guard) -> None:
                     run.judge.forget()
 
 
+def judge_again(runs: Sequence[LiveRun], guard: Guard) -> Sequence[LiveRun]:
+    """As `judge_runs`, for runs of which something was learnt since that their headers tell the rules; returns them."""
+    for run in runs:
+        guard(run, run.write_header)
+    judge_runs(runs, guard)
+    return runs
+
+
 def _judge_anew(run: LiveRun) -> None:
     """Let the rules start over: they were left in the middle of something."""
     run.judge.start_over()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
+from trailhound.collector.assemble.distant import Distant, Floors
 from trailhound.collector.assemble.windows import Windows
 from trailhound.evaluators.baseline import METRICS, Baseline, Logs, Typical, Values, excesses, least_rise, logs_of
 from trailhound.evaluators.regression import RegressionSettings
@@ -16,6 +18,10 @@ LUMP = 100
 """Runs beyond two windows that are let go of together."""
 RECENT, TOO_MANY = 10, 5
 """While so many of the last runs are out of the ordinary, the baseline learns nothing."""
+NEAR = 64
+"""Runs over which it is worth going to a place that somebody asks about."""
+SLACK, AROUND = 64, 2
+"""Runs that come or go before what was noted of a median says nothing any more, and how far from a place it was noted."""
 
 Place = tuple[int, str]
 """(end in Unix nanoseconds, trajectory id)."""
@@ -33,6 +39,10 @@ class Observation:
     kept: bool = True
     logs: Logs = field(default=(), compare=False)
     """Of `values`; worked out when it is first learnt from."""
+    floors: Floors = field(default=(), compare=False)
+    """What the medians before it are not below while few runs come or go."""
+    learnt: int = field(default=0, compare=False)
+    """How many had come or gone when it was learnt from last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,10 @@ class Observed:
         """Runs before this index are learnt from."""
         self._normal: Baseline | None = None
         """What is normal there, once it was asked for."""
+        self._edits = 0
+        """Runs that came or went."""
+        self._glimpse: tuple[tuple[Place, int, int] | None, dict[int, list[float]]] = (None, {})
+        """What was looked at from afar last: where, and what was known then."""
 
     @property
     def runs(self) -> list[Observation]:
@@ -84,18 +98,49 @@ class Observed:
         """What is normal for a run at `place`, by the runs that ended before it; until further runs end."""
         if (pinned := self.pinned_at(place)) is not None:
             return pinned
-        index = self._stand(place)
+        index = self._index_of(place)
+        if abs(index - self._at) > NEAR and (floors := self._floors_at(index)):
+            if index > self._at:  # some before it were not learnt from: what is said is looked at again when they are
+                self._since = min(self._since or place, place)
+            return Distant(floors, partial(self._from_afar, place), frozen=self._frozen(index))
+        self._move(index)
         if self._normal is None:
             stand = partial(self._stand, place)
             self._normal = Baseline(self._windows.metrics, frozen=self._frozen(index), stand=stand)
         return self._normal
 
-    def _stand(self, place: Place) -> int:
-        """Learn from the runs before `place` alone; returns how many those are."""
+    def _stand(self, place: Place) -> None:
+        """Learn from the runs before `place` alone."""
+        self._move(self._index_of(place))
+
+    def _index_of(self, place: Place) -> int:
+        """How many runs there are before `place`."""
         at_end = not self._places or place > self._places[-1]
-        index = len(self._runs) if at_end else bisect_left(self._places, place)
-        self._move(index)
-        return index
+        return len(self._runs) if at_end else bisect_left(self._places, place)
+
+    def _floors_at(self, index: int) -> Floors:
+        """What the medians at this place are not below, as noted near it and not long ago; nothing when it was not."""
+        for run in self._runs[max(0, index - AROUND) : index + AROUND]:
+            if run.floors and self._edits - run.learnt <= SLACK - AROUND:
+                return run.floors
+        return ()
+
+    def _from_afar(self, place: Place, metric: int) -> list[float]:
+        """The logarithms of a metric that the baseline at `place` is made of, sorted, as far as runs are judged now."""
+        seen = (place, self._edits, self._at)
+        if self._glimpse[0] != seen:
+            self._glimpse = (seen, {})
+        known = self._glimpse[1]
+        if metric not in known:
+            index = self._index_of(place)
+            if index > self._at:
+                self._again[place[1]] = None
+            known[metric] = sorted(log for run in self._kept_before(index) if (log := _log(run, metric)) is not None)
+        return known[metric]
+
+    def _kept_before(self, index: int) -> Iterator[Observation]:
+        kept = (run for run in reversed(self._runs[:index]) if run.kept)
+        return islice(kept, self._settings.window)
 
     def put(self, observation: Observation) -> int:
         """Take a run, in place of what was known of it; returns its index. What comes after it is looked at anew."""
@@ -104,7 +149,7 @@ class Observed:
         self.remove(run_id)
         index = bisect_left(self._places, observation.place)
         self._back_to(index)
-        self._normal = None
+        self._normal, self._edits = None, self._edits + 1
         self._places.insert(index, observation.place)
         self._runs.insert(index, observation)
         self._known[run_id] = observation.place
@@ -138,6 +183,7 @@ class Observed:
     def fix(self) -> Pin:
         """What is normal now, for the runs that end after those that are known."""
         since_ns = self._places[-1][0] + 1 if self._places else 0
+        self._move(len(self._runs))
         normal = self.baseline((since_ns, ""))
         return Pin(since_ns, tuple(map(normal.typical, range(len(METRICS)))))
 
@@ -157,7 +203,7 @@ class Observed:
             return
         index = bisect_left(self._places, place)
         self._back_to(index)
-        self._normal = None
+        self._normal, self._edits = None, self._edits + 1
         self.versions[self._runs[index].version] -= 1
         self._changed.pop(run_id, None)
         self._gone[run_id] = None
@@ -193,6 +239,7 @@ class Observed:
             excesses(run.values, pinned or Baseline(self._windows.metrics), s.over, s.spread, s.min_runs)
         )
         run.kept = not run.flagged and not self._frozen(self._at)
+        run.floors, run.learnt = self._windows.floors(SLACK, s.min_runs), self._edits
         if before != (run.flagged, run.kept):
             self._changed[run.place[1]] = run
         if before[0] or run.flagged:
@@ -227,3 +274,8 @@ class Observed:
         self._windows = Windows(
             self._settings.window, (logs_of(run.values) for run in self._runs[: self._at] if run.kept)
         )
+
+
+def _log(run: Observation, metric: int) -> float | None:
+    run.logs = run.logs or logs_of(run.values)
+    return run.logs[metric]

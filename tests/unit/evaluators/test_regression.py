@@ -7,9 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from trailhound.collector.assemble import observed as observed_module
 from trailhound.collector.assemble.observed import Observation, Observed, Pin
 from trailhound.collector.assemble.windows import Windows
 from trailhound.evaluators.baseline import (
@@ -54,6 +55,20 @@ def noisy(count: int, sigma: float = 0.1, ratio: float = 1.0, seed: int = 1) -> 
 def flagged(baseline: Observed, run: Values) -> bool:
     index = baseline.put(Observation((10**9, "next"), "1", run))
     return baseline.runs[index].flagged
+
+
+def assert_same(one: Baseline, other: Baseline, of: RegressionSettings) -> None:
+    """Whatever is asked of a baseline; of what lets a run pass unseen, that it lets none pass which the other stops."""
+    for metric in range(len(METRICS)):
+        assert one.typical(metric) == other.typical(metric)
+        assert one.runs(metric) == other.runs(metric)
+    assert one.frozen == other.frozen
+    least = least_rise(of.over)
+    allowed: list[Any] = [*one.ceilings(5, least), *other.ceilings(5, least)]
+    assert all(allowed[metric] <= allowed[metric + len(METRICS)] for metric in range(len(METRICS)))
+    for turns, tokens in ((15, None), (18, 30_500), (40, 29_999), (12, 90_000)):
+        run = values(turns, tokens)
+        assert excesses(run, one, of.over, of.spread, 5) == excesses(run, other, of.over, of.spread, 5)
 
 
 def told(totals: Totals, baseline: Baseline | None, status: str = "open") -> list[Finding]:
@@ -175,6 +190,55 @@ class TestLearning:
         for place in ((10**9, ""), (30, "")):
             normal = [in_order.baseline(place).typical(m) for m in range(len(METRICS))]
             assert [shuffled.baseline(place).typical(m) for m in range(len(METRICS))] == normal
+
+    @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+    @given(st.data())
+    def test_it_does_not_matter_from_how_far_it_is_looked_at(self, data: st.DataObject) -> None:
+        """Places far from where it stands are judged by what was noted there, without going to them."""
+        small = RegressionSettings.model_validate({"window": 20, "min_runs": 5})
+        rng = random.Random(data.draw(st.integers(0, 100)))
+        runs = [
+            Observation((i, f"{i:04}"), "1", values(turns=rng.choice([10, 11, 12, 40]), tokens=rng.choice([None, 20_000, 90_000])))
+            for i in range(70)
+        ]  # fmt: skip
+        afar = Observed(small)
+        for run in runs[::2]:
+            afar.put(Observation(run.place, run.version, run.values))
+        there = runs[::2]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(observed_module, "SLACK", data.draw(st.sampled_from([4, 64])))
+            afar.take_news()
+            for run in data.draw(st.permutations(runs[1::2])):
+                patch.setattr(observed_module, "NEAR", data.draw(st.sampled_from([-1, 3])))
+                afar.put(Observation(run.place, run.version, run.values))
+                afar.baseline(run.place).typical(1)
+                there.append(run)
+                if data.draw(st.integers(0, 5)) == 0:
+                    afar.take_news()
+                    places = [(r.place[0], "") for r in data.draw(st.lists(st.sampled_from(runs), max_size=4))]
+                    seen = {place: afar.baseline(place) for place in places}
+                    here = Observed(small)
+                    for each in sorted(there, key=lambda r: r.place):
+                        here.put(Observation(each.place, each.version, each.values))
+                    assert afar.runs == here.runs
+                    for place, baseline in seen.items():
+                        patch.setattr(observed_module, "NEAR", 10**9)
+                        exact = here.baseline(place)
+                        assert_same(baseline, exact, small)
+
+    def test_what_was_seen_from_afar_too_early_is_looked_at_again(self) -> None:
+        runs = observed(*noisy(300))
+        runs.take_news()
+        runs.take_again()
+        runs.put(Observation((10, "late"), "1", values(turns=90)))
+        seen = runs.baseline((200, "this"))
+        assert not runs.runs[10].flagged or seen.runs(0)  # it is asked for before anything is learnt
+        runs.put(Observation((200, "this"), "1", values(turns=90)))
+        runs.take_news()
+        since, again = runs.take_again()
+        assert since is not None
+        assert since <= (200, "this")
+        assert "this" in again
 
     def test_loaded_after_a_restart_it_goes_on_as_before(self) -> None:
         runs = [*noisy(60), *noisy(4, ratio=4), *noisy(30, seed=2)]
