@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 
 from trailhound.collector.assemble.shared_ids import (
     ASKED,
@@ -26,6 +27,8 @@ CallKey = str | tuple[str, str]
 Loose = tuple[str, str, str]
 """(service, call id, a group of the traces that have it: `SharedId.pairs`)"""
 MAX_NS = 2**63
+_start: Callable[[Step], int] = attrgetter("start_ns")
+_service: Callable[[Step], str] = attrgetter("service")
 
 
 class _Trace:
@@ -55,19 +58,19 @@ class LooseCalls:
         self._held: dict[tuple[str, str], dict[str, Held | SharedId]] = {}
         """By (tenant, service) and call id: nearly always held by one trace."""
 
-    def learn(self, trace: TraceKey, steps: list[Step]) -> list[Loose]:
-        """Take steps of one trace; returns that of which the `ends` may be others now."""
+    def learn(self, trace: TraceKey, steps: list[Step], models: list[Step]) -> list[Loose]:
+        """Take steps of one trace, of which `models` are calls of models; returns that of which the `ends` may be others now."""
         changed: list[Loose] = []
         local = self._traces.get(trace)
-        model_ns = min((step.start_ns for step in steps if step.kind == "llm"), default=MAX_NS)
+        model_ns = min(map(_start, models), default=MAX_NS)
         if model_ns < (MAX_NS if local is None else local.model_ns):
             local = self._traces.setdefault(trace, _Trace())
             local.model_ns = model_ns
             changed += self._shared_by(trace)
-        for service in {step.service for step in steps}:
+        for service in set(map(_service, steps)):
             ours = [step for step in steps if step.service == service]
-            signs: dict[str, Signs] = {}
-            for call_id, (new, since_ns) in _parts(ours).items():
+            loose: dict[str, int] = {}
+            for call_id, new in _parts(ours).items():
                 if local is None:
                     local = self._traces[trace] = _Trace()
                 local.service = local.service or service
@@ -76,9 +79,11 @@ class LooseCalls:
                 if before != 0:
                     now = local.parts[key] = _joined(before or 0, new)
                     if now or before:
-                        signs = signs or _signs(ours)
-                        held = Held(trace, now, since_ns, *signs[call_id], local.names)
-                        changed += self._hold((trace[0], service), call_id, held)
+                        loose[call_id] = now
+            if loose and local is not None:
+                for call_id, (since_ns, signs) in _signs(ours, loose).items():
+                    held = Held(trace, loose[call_id], since_ns, *signs, local.names)
+                    changed += self._hold((trace[0], service), call_id, held)
         return changed
 
     def name(self, trace: TraceKey, names: Names) -> list[Loose]:
@@ -151,33 +156,32 @@ class LooseCalls:
         return len(self._traces) + sum(map(len, self._held.values()))
 
 
-def _parts(steps: list[Step]) -> dict[str, tuple[int, int]]:
-    """By call id: what the steps of one service have of the call, and since when."""
-    said = [(call.call_id, ASKED, step.start_ns) for step in steps for call in step.tool_requests]
-    said += [(call.call_id, GIVEN, step.start_ns) for step in steps for call in step.tool_responses]
-    said += [
-        (step.tool.call_id, RAN if _has_run(step, step.tool) else PAUSED, step.start_ns)
-        for step in steps if step.kind == "tool" and step.tool is not None
-    ]  # fmt: skip
-    parts: dict[str, tuple[int, int]] = {}
-    for call_id, part, start_ns in said:
-        if call_id is not None:
-            known = parts.get(call_id)
-            parts[call_id] = (part, start_ns) if known is None else (known[0] | part, min(known[1], start_ns))
-    return parts
+def _parts(steps: list[Step]) -> dict[str, int]:
+    """By call id: what the steps of one service have of the call."""
+    parts: dict[str | None, int] = {}
+    for step in steps:
+        for call in step.tool_requests:
+            parts[call.call_id] = parts.get(call.call_id, 0) | ASKED
+        for call in step.tool_responses:
+            parts[call.call_id] = parts.get(call.call_id, 0) | GIVEN
+        if step.kind == "tool" and step.tool is not None:
+            call_id = step.tool.call_id
+            parts[call_id] = parts.get(call_id, 0) | (RAN if _has_run(step, step.tool) else PAUSED)
+    return {call_id: part for call_id, part in parts.items() if call_id is not None}
 
 
-def _signs(steps: list[Step]) -> dict[str, Signs]:
-    """By call id: the sums over question and call that a `Held` has."""
-    signs: dict[str, Signs] = {}
+def _signs(steps: list[Step], loose: Mapping[str, int]) -> dict[str, tuple[int, Signs]]:
+    """By id, of these calls: since when there is something of it, and the sums over question and call that a `Held` has."""
+    signs: dict[str, tuple[int, Signs]] = {}
     for step in steps:
         speaker = step.instrumentation
         question = sum_of(speaker, step.input) if step.kind == "llm" and isinstance(step.input, str) else 0
         calls = (*step.tool_requests, step.tool) if step.tool is not None else step.tool_requests
         for call in (*calls, *step.tool_responses):
-            if call.call_id is not None:
+            if call.call_id is not None and call.call_id in loose:
                 sign = 0 if call.arguments_hash is None else sum_of(speaker, call.arguments_hash)
-                signs[call.call_id] = least(signs.get(call.call_id, UNKNOWN), (question, sign))
+                since_ns, known = signs.get(call.call_id, (step.start_ns, UNKNOWN))
+                signs[call.call_id] = (min(since_ns, step.start_ns), least(known, (question, sign)))
     return signs
 
 

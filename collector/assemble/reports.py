@@ -60,31 +60,33 @@ class Reports:
     def __init__(self) -> None:
         self._known: dict[Answer, Report | dict[TraceKey, Report]] = {}
         """Nearly always of one trace alone."""
-        self._of: dict[TraceKey, set[Answer]] = {}
+        self._of: dict[TraceKey, list[Answer]] = {}
+        """Each once."""
 
-    def add(self, trace: TraceKey, steps: Iterable[Step]) -> Iterator[Answer]:
-        """Take steps of a trace; yields the answers that other traces report too, where one of them has nothing around it."""
-        for step, named in _answers(steps):
+    def add(self, trace: TraceKey, models: Iterable[Step]) -> list[Answer]:
+        """Take model calls of a trace; returns the answers that other traces report too, where one of them has nothing around it."""
+        shared: list[Answer] = []
+        ours = self._of.get(trace, [])
+        for step, named in _answers(models):
             answer = (trace[0], step.service, named)
-            new = Report(not step.parent_span_id, step.start_ns, trace, step.end_ns, _alone(step.instrumentation))
+            new = Report._make(
+                (not step.parent_span_id, step.start_ns, trace, step.end_ns, _alone(step.instrumentation))
+            )
             known = self._known.get(answer)
-            if known is None or (isinstance(known, Report) and known.trace == trace):
-                self._known[answer] = new if known is None else new.joined(known)
-            elif not self._add_other(answer, known, new):
-                continue
-            self._of.setdefault(trace, set()).add(answer)
-            if known is not None and self._may_join(answer):
-                yield answer
-
-    def _add_other(self, answer: Answer, known: Report | dict[TraceKey, Report], new: Report) -> bool:
-        """Take what another trace reports; whether there was room."""
-        reports = {known.trace: known} if isinstance(known, Report) else known
-        before = reports.get(new.trace)
-        if before is None and len(reports) > MAX_TRACES:
-            return False
-        reports[new.trace] = new if before is None else new.joined(before)
-        self._known[answer] = reports
-        return True
+            if known is None:
+                self._known[answer] = new
+                ours.append(answer)
+            elif isinstance(known, Report) and known.trace == trace:
+                self._known[answer] = new.joined(known)
+            else:
+                others = {known.trace: known} if isinstance(known, Report) else known
+                if _take(others, new, ours, answer):
+                    self._known[answer] = others
+                    if self._may_join(answer):
+                        shared.append(answer)
+        if ours:
+            self._of[trace] = ours
+        return shared
 
     def _may_join(self, answer: Answer) -> bool:
         known = self._known.get(answer)
@@ -123,6 +125,17 @@ class Reports:
         return len(self._known)
 
 
+def _take(reports: dict[TraceKey, Report], new: Report, ours: list[Answer], answer: Answer) -> bool:
+    """Let one more trace report an answer, which is one of `ours` then; False when there was no room."""
+    before = reports.get(new.trace)
+    if before is None and len(reports) > MAX_TRACES:
+        return False
+    if before is None:
+        ours.append(answer)
+    reports[new.trace] = new if before is None else new.joined(before)
+    return True
+
+
 def _only_pairs(reports: list[Report]) -> list[tuple[TraceKey, TraceKey]]:
     """Each client's trace with the one that has a call around it in time; none where several have."""
     found = []
@@ -144,16 +157,15 @@ def _alone(instrumentation: str) -> frozenset[str]:
     return frozenset((instrumentation,))
 
 
-def _answers(steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+def _answers(models: Iterable[Step]) -> Iterator[tuple[Step, str]]:
     """Model calls with what names their answers: the provider's id, and the first call that is asked for."""
-    for step in steps:
-        if step.kind == "llm":
-            if step.response_id is not None:
-                yield step, step.response_id
-            if step.tool_requests and step.tool_requests[0].call_id is not None:
-                yield step, step.tool_requests[0].call_id
-            if step.response_id is None or not step.parent_span_id:
-                yield from ((step, name) for name in _alike(step))
+    for step in models:
+        if step.response_id is not None:
+            yield step, step.response_id
+        if step.tool_requests and step.tool_requests[0].call_id is not None:
+            yield step, step.tool_requests[0].call_id
+        if step.response_id is None or not step.parent_span_id:
+            yield from ((step, name) for name in _alike(step))
 
 
 def _alike(step: Step) -> Iterator[str]:

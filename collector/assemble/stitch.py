@@ -51,8 +51,9 @@ class Stitcher:
         """Take steps of one trace; returns the traces whose joins changed."""
         changed: set[TraceKey] = set()
         if "call_id" in self._kinds:
-            changed |= self._join_calls(trace[0], self._calls.learn(trace, steps))
-            changed |= self._join_reports(self._reports.add(trace, steps))
+            models = [step for step in steps if step.kind == "llm"]
+            changed |= self._join_calls(trace[0], self._calls.learn(trace, steps, models))
+            changed |= self._join_reports(self._reports.add(trace, models))
         if "link" in self._kinds:
             for step in steps:
                 if step.links:

@@ -65,7 +65,7 @@ class Transports:
         """Take steps of a trace; returns servers' spans with the call that each carried out, where that may have changed."""
         carried_out: dict[Call, Call | None] = {}
         for step in steps:
-            if step.kind in ACTS:
+            if step.kind in ACTS and trace not in self._acting:
                 carried_out.update(self._act(trace))
             if step.kind != "tool" or step.tool is None:
                 continue
