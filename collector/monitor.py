@@ -204,7 +204,9 @@ class Monitor:
                 log.error("the journal cannot be read: %s", error)
                 self._stop.wait(ERROR_WAIT_S)
                 continue
-            if not busy:
+            if busy:
+                garbage.keep()
+            else:
                 self._stop.wait(POLL_S)
 
     def _restore(self, stored: Stored) -> None:

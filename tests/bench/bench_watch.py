@@ -57,6 +57,7 @@ def watched(given: Iterable[Record]) -> Watch:
     for record in given:
         watch.feed(record)
         watch.changes()
+        garbage.keep()
     return watch
 
 
@@ -90,6 +91,7 @@ def _assembled_and_judged(given: list[Record], count: int) -> tuple[float, float
             between = time.process_time()
             watch.changes()
             fed, judged = fed + between - began, judged + time.process_time() - between
+            garbage.keep()
         feeding.append(fed * 1e6 / count)
         judging.append(judged * 1e6 / count)
     return statistics.median(feeding), statistics.median(judging)
@@ -138,6 +140,7 @@ def memory() -> None:
 
 def main() -> None:
     garbage.seldom()
+    garbage.set_aside()
     stages()
     if "--short" not in sys.argv:
         growth()

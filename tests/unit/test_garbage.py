@@ -29,6 +29,14 @@ assert seen() is not None, "and no pass visits it again"
 assert garbage.sweep() >= 1
 assert seen() is None, "but for the sweep"
 assert gc.get_freeze_count() > 10, "after which all is set aside again"
+
+young = Cycle()
+seen = weakref.ref(young)
+garbage.keep()
+del young
+gc.collect()
+assert seen() is not None, "what is kept is visited by no pass, not even a first one"
+assert garbage.sweep() >= 1 and seen() is None, "but for the sweep"
 """
 
 
