@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -30,6 +31,11 @@ FLAGS_MASK = 0x3FF
 """Low 8 bits: W3C trace flags; bits 8 and 9: the parent is remote. The rest is reserved (OTLP Span.flags)."""
 
 _ZERO8 = bytes(8)
+_fields = attrgetter(
+    "trace_id", "span_id", "parent_span_id", "name", "kind", "start", "end", "status", "flags", "trace_state",
+    "attributes", "dropped_attributes", "events", "dropped_events", "links", "dropped_links",
+)  # fmt: skip
+"""Of a span's message, all at once, which takes half the time."""
 _statuses: dict[bytes, tuple[int, str]] = {b"": (0, "")}
 
 
@@ -92,13 +98,16 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
 
     An absent, malformed or own parent id makes it a root.
     """
-    trace_id, span_id, parent = wire.trace_id, wire.span_id, wire.parent_span_id
+    (
+        trace_id, span_id, parent, name, kind, start, end, status, flags, trace_state,
+        own, dropped, happened, dropped_events, linked, dropped_links,
+    ) = _fields(wire)  # fmt: skip
     if not valid_ids(trace_id, span_id):
         return None
-    attributes, lost = read_attributes(wire.attributes[:])
-    events, lost_events = _events(wire.events) if wire.events else ([], 0)
-    links, lost_links = _links(wire.links) if wire.links else ([], 0)
-    ended = _statuses.get(wire.status) or _status(wire.status)
+    attributes, lost = read_attributes(own[:])
+    events, lost_events = _events(happened) if happened else ([], 0)
+    links, lost_links = _links(linked) if linked else ([], 0)
+    ended = _statuses.get(status) or _status(status)
     lost += lost_events + lost_links + (ended is None)
     code, message = ended or (0, "")
     span = Span(
@@ -106,10 +115,10 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
         _hex(trace_id),
         span_id.hex(),
         _hex(parent) if len(parent) == 8 and parent != span_id and parent != _ZERO8 else "",
-        name_of(wire.name),
-        wire.kind,
-        wire.start,
-        wire.end,
+        name_of(name),
+        kind,
+        start,
+        end,
         attributes,
         resource,
         scope,
@@ -117,9 +126,9 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
         links,
         code,
         message,
-        wire.flags & FLAGS_MASK,
-        text(wire.trace_state) if wire.trace_state else "",
-        lost + wire.dropped_attributes + wire.dropped_events + wire.dropped_links,
+        flags & FLAGS_MASK,
+        text(trace_state) if trace_state else "",
+        lost + dropped + dropped_events + dropped_links,
         record.received_ns,
     )
     return span, lost
