@@ -8,6 +8,7 @@ from trailhound.canonical import parse_json
 from trailhound.collector.dialects import flattened
 from trailhound.collector.dialects.base import Seen
 from trailhound.collector.dialects.conversation import EVENT_ROLES, Conversation
+from trailhound.collector.dialects.histories import Histories
 from trailhound.collector.dialects.messages import hear, say
 from trailhound.collector.dialects.table import KeyTable
 
@@ -20,6 +21,7 @@ _PROMPTS = ("gen_ai.content.prompt",)
 _AZURE = "gen_ai.event.content"
 """Azure's SDKs put the body of an event here, as JSON text."""
 _WHOLE = ("gen_ai.prompt", "gen_ai.completion")
+_histories = Histories()
 
 
 def add_events(seen: Seen, table: KeyTable) -> None:
@@ -68,18 +70,18 @@ def conversation(seen: Seen, *, model: bool) -> Conversation:
 
     What a model call (`model`) has recorded as plain input and output is read as messages too.
     """
-    facts, flat = seen.facts, seen.flat
+    facts, flat, trace_id = seen.facts, seen.flat, seen.span.trace_id
     talk = Conversation()
     if "input_messages" in facts:
-        hear(talk, facts["input_messages"])
+        hear(talk, _histories.load(trace_id, facts["input_messages"]))
     elif "input" in flat:
         hear(talk, flattened.messages(flat["input"]))
     elif "event_input" in facts:
         hear(talk, facts["event_input"])
     elif "history" in facts:
-        hear(talk, facts["history"])
+        hear(talk, _histories.load(trace_id, facts["history"]))
     elif model:
-        hear(talk, facts.get("input"))
+        hear(talk, _histories.load(trace_id, facts.get("input")))
     if "output_messages" in facts:
         say(talk, facts["output_messages"])
     elif "output" in flat:
