@@ -67,11 +67,8 @@ class Reports:
         """Take model calls of a trace; returns the answers that other traces report too, where one of them has nothing around it."""
         shared: list[Answer] = []
         ours = self._of.get(trace, [])
-        for step, named in _answers(models):
-            answer = (trace[0], step.service, named)
-            new = Report._make(
-                (not step.parent_span_id, step.start_ns, trace, step.end_ns, _alone(step.instrumentation))
-            )
+        for new, service, named in _reports(trace, models):
+            answer = (trace[0], service, named)
             known = self._known.get(answer)
             if known is None:
                 self._known[answer] = new
@@ -157,15 +154,17 @@ def _alone(instrumentation: str) -> frozenset[str]:
     return frozenset((instrumentation,))
 
 
-def _answers(models: Iterable[Step]) -> Iterator[tuple[Step, str]]:
-    """Model calls with what names their answers: the provider's id, and the first call that is asked for."""
+def _reports(trace: TraceKey, models: Iterable[Step]) -> Iterator[tuple[Report, str, str]]:
+    """What each model call reports, its service, and what names its answer: the provider's id, and the first call in it."""
     for step in models:
+        at_top = not step.parent_span_id
+        report = Report._make((at_top, step.start_ns, trace, step.end_ns, _alone(step.instrumentation)))
         if step.response_id is not None:
-            yield step, step.response_id
+            yield report, step.service, step.response_id
         if step.tool_requests and step.tool_requests[0].call_id is not None:
-            yield step, step.tool_requests[0].call_id
-        if step.response_id is None or not step.parent_span_id:
-            yield from ((step, name) for name in _alike(step))
+            yield report, step.service, step.tool_requests[0].call_id
+        if at_top or step.response_id is None:
+            yield from ((report, step.service, name) for name in _alike(step))
 
 
 def _alike(step: Step) -> Iterator[str]:

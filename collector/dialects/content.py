@@ -8,7 +8,7 @@ from trailhound.canonical import parse_json
 from trailhound.collector.dialects import flattened
 from trailhound.collector.dialects.base import Seen
 from trailhound.collector.dialects.conversation import EVENT_ROLES, Conversation
-from trailhound.collector.dialects.histories import Histories
+from trailhound.collector.dialects.histories import SHORT, Histories
 from trailhound.collector.dialects.messages import hear, say
 from trailhound.collector.dialects.table import KeyTable
 
@@ -70,18 +70,23 @@ def conversation(seen: Seen, *, model: bool) -> Conversation:
 
     What a model call (`model`) has recorded as plain input and output is read as messages too.
     """
-    facts, flat, trace_id = seen.facts, seen.flat, seen.span.trace_id
+    facts, flat = seen.facts, seen.flat
     talk = Conversation()
+    given: Any = None
     if "input_messages" in facts:
-        hear(talk, _histories.load(trace_id, facts["input_messages"]))
+        given = facts["input_messages"]
     elif "input" in flat:
-        hear(talk, flattened.messages(flat["input"]))
+        given = flattened.messages(flat["input"])
     elif "event_input" in facts:
-        hear(talk, facts["event_input"])
+        given = facts["event_input"]
     elif "history" in facts:
-        hear(talk, _histories.load(trace_id, facts["history"]))
+        given = facts["history"]
     elif model:
-        hear(talk, _histories.load(trace_id, facts.get("input")))
+        given = facts.get("input")
+    if given.__class__ is str and len(given) >= SHORT:
+        given = _histories.load(seen.span.trace_id, given)
+    if given is not None:
+        hear(talk, given)
     if "output_messages" in facts:
         say(talk, facts["output_messages"])
     elif "output" in flat:

@@ -27,9 +27,9 @@ class Histories:
         self._known: dict[tuple[str, str], tuple[str, list[Any]]] = {}
         self._size = 0
 
-    def load(self, trace_id: str, given: Any) -> Any:
+    def load(self, trace_id: str, given: str) -> Any:
         """`given` parsed as `coerce.load` does."""
-        if given.__class__ is not str or len(given) < SHORT or given[0] != "[" or given[-1] != "]":
+        if len(given) < SHORT or given[0] != "[" or given[-1] != "]":
             return load(given)
         place = (trace_id, given[:_HEAD])
         before, messages = self._known.get(place, ("", []))

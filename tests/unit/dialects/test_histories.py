@@ -54,11 +54,9 @@ def test_the_same_again_is_not_parsed() -> None:
         json.dumps({"messages": [LONG]}),
         "[" + " " * SHORT + "]",
         "",
-        None,
-        [LONG],
     ],
 )
-def test_whatever_follows_is_read_as_if_it_came_alone(then: Any) -> None:
+def test_whatever_follows_is_read_as_if_it_came_alone(then: str) -> None:
     known = Histories()
     known.load("t", json.dumps([LONG, ASK]))
     assert known.load("t", then) == load(then)
