@@ -11,9 +11,8 @@ from trailhound.collector.dialects.coerce import load, text
 from trailhound.collector.dialects.conversation import ROLES, Conversation
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.shapes import MessageReader
-from trailhound.collector.dialects.toolcalls import Json, plain, tool_call
+from trailhound.collector.dialects.toolcalls import Json, answer_of, tool_call
 from trailhound.collector.dialects.unnamed import new_calls
-from trailhound.model import ToolCall
 
 MAX_MESSAGES = 10_000
 """Messages of one conversation that are read."""
@@ -75,7 +74,7 @@ def _take(talk: Conversation, message: Any, said: bool) -> None:
         if kind == "text" and (content := part.get("content")).__class__ is str:
             texts.append(content)
         elif kind == "tool_call_response" and not said and (answered := part.get("id")) and answered.__class__ is str:
-            talk.responses.append(ToolCall("", answered, None, plain(part.get("response", part.get("result")))))
+            talk.responses.append(answer_of(answered, part.get("response", part.get("result"))))
         elif kind == "tool_call" and said and (name := part.get("name")).__class__ is str:
             talk.ask(tool_call(name, part.get("id") or None, part.get("arguments")))
         else:
@@ -105,7 +104,7 @@ def _beside(talk: Conversation, message: Json, texts: list[str], said: bool) -> 
     if said and message.get("finish_reason").__class__ is str:
         talk.finish_reasons.append(message["finish_reason"])
     if "tool_call_id" in message and message.get("role") == "tool":  # LiteLLM leaves the id outside the parts
-        talk.responses.append(ToolCall("", text(message["tool_call_id"]), None, plain("\n".join(texts))))
+        talk.responses.append(answer_of(text(message["tool_call_id"]), "\n".join(texts)))
         return True
     if said and message.get("tool_calls").__class__ is list:
         for call in message["tool_calls"]:

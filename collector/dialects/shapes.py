@@ -12,8 +12,8 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.coerce import text, truth
 from trailhound.collector.dialects.conversation import EVENT_ROLES, ROLES, ApprovalMark, Conversation
-from trailhound.collector.dialects.toolcalls import Json, call_id, call_of, plain
-from trailhound.model import Decision, ToolCall
+from trailhound.collector.dialects.toolcalls import Json, answer_of, call_id, call_of, plain
+from trailhound.model import Decision
 
 _MOST_WRAPPINGS = 4
 _MESSAGE_KEYS = frozenset(("content", "tool_calls", "kwargs", "role"))
@@ -149,7 +149,7 @@ class MessageReader:
         if answered is None:
             self.into.answer_unnamed(plain(content))
         else:
-            self.into.responses.append(ToolCall("", answered, None, plain(content)))
+            self.into.responses.append(answer_of(answered, content))
 
     def approval_request(self, part: Json) -> None:
         self._mark(part, "requested")

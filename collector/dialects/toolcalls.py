@@ -22,7 +22,7 @@ _OUTPUTS = ("text", "json", "error-text", "error-json", "content")
 """`type` of a `LanguageModelV2ToolResultOutput`."""
 _SHARED = 4096
 """Characters of a result that is kept once for all steps that repeat it; longer ones would take much to remember."""
-_JSON_STARTS = frozenset(("{", "[", '"', " ", "\n"))
+_JSON_STARTS = frozenset(("{", "[", '"', " ", "\t", "\n", "\r"))
 
 
 def call_id(part: Json) -> str | None:
@@ -102,16 +102,23 @@ def unwrap_python(step: Step) -> None:
         step.tool = tool_call(tool.name, tool.call_id, given["kwargs"], tool.result)
 
 
+def answer_of(call_id: str | None, content: Any) -> ToolCall:
+    """The result of a call, as a message to a model tells it. Nobody may change it: every later model call repeats it, and
+    equal ones that are not too long are one object."""
+    if content.__class__ is str and len(content) <= _SHARED:
+        return _shared_answer(call_id, content)
+    return ToolCall("", call_id, None, plain(content))
+
+
+@lru_cache(maxsize=1024)
+def _shared_answer(call_id: str | None, content: str) -> ToolCall:
+    return ToolCall("", call_id, None, plain(content))
+
+
 def plain(content: Any) -> Any:
     """A tool's result without its wrapping: in text parts, in a JSON block of Bedrock, in an output of Vercel AI 5 on."""
     if content.__class__ is not str:
         return _unwrapped(flat_enough(content))
-    return _shared_result(content) if len(content) <= _SHARED else _unwrapped(parse_json(content))
-
-
-@lru_cache(maxsize=1024)
-def _shared_result(content: str) -> Any:
-    """One object for equal results: the model calls after a tool's each repeat what it returned."""
     return content if content[:1] not in _JSON_STARTS else _unwrapped(parse_json(content))
 
 
