@@ -11,6 +11,7 @@ from trailhound.collector.dialects.conversation import EVENT_ROLES, Conversation
 from trailhound.collector.dialects.histories import SHORT, Histories
 from trailhound.collector.dialects.messages import hear, say
 from trailhound.collector.dialects.table import KeyTable
+from trailhound.collector.dialects.toolcalls import call_of
 
 DETAILS = "gen_ai.client.inference.operation.details"
 """Event that carries the same keys as a span (OTel GenAI 1.37)."""
@@ -97,7 +98,17 @@ def conversation(seen: Seen, *, model: bool) -> Conversation:
         say(talk, facts["event_output"])
     elif model:
         say(talk, facts.get("output"))
+    if model and not talk.requests and "requested" in facts:
+        _ask(talk, parse_json(facts["requested"]))
     return talk
+
+
+def _ask(talk: Conversation, calls: Any) -> None:
+    """Take requested calls that are recorded by themselves, beside the text (Sentry)."""
+    for call in calls if isinstance(calls, list) else ():
+        asked = call_of(call) if isinstance(call, dict) else None
+        if asked is not None:
+            talk.ask(asked)
 
 
 def question(talk: Conversation, facts: dict[str, Any]) -> Any:

@@ -12,8 +12,8 @@ from trailhound.model import Failure, Span, SpanEvent, Step
 
 ERROR = 2
 """OTLP `Status.StatusCode`."""
-PAUSES = (*langchain.INTERRUPTS, "ApprovalRequired", "CallDeferred")
-"""Exceptions that mean: wait for a person (LangGraph, pydantic-ai)."""
+PAUSES = (*langchain.INTERRUPTS, "ApprovalRequired", "CallDeferred", "ToolInterruptError", "toolInterruptError")
+"""Exceptions that mean: wait for a person (LangGraph, pydantic-ai, Genkit for JavaScript and for Go)."""
 _CONTROL = ("Command", "ParentCommand")
 """Exceptions by which LangGraph moves on to another node."""
 

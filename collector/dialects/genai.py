@@ -76,6 +76,7 @@ DIALECT = Dialect(
         "system": ("gen_ai.system_instructions",),
         "input_messages": ("gen_ai.input.messages",),
         "output_messages": ("gen_ai.output.messages",),
+        "requested": ("gen_ai.response.tool_calls",),
         "finish_reasons": ("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
         "response_id": ("gen_ai.response.id",),
         "error_type": ("error.type",),

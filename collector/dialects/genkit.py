@@ -1,7 +1,7 @@
 """Genkit (1.42): `genkit:*`, actions of several subtypes with their whole input and output as JSON.
 
 Parts are told by their key (`toolRequest`, `toolResponse` with the call id under `ref`). A model's output holds Genkit's own
-counts, and beside them, under `raw`, the provider's answer with the details.
+counts, and beside them, under `raw` or (1.0) `custom`, the provider's answer with the details.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def refine(step: Step, seen: Seen) -> None:
         step.model = Model(provider if model else None, model or provider)
         made = parse_json(seen.facts.get("output"))
         if isinstance(made, dict):
-            _account(step, made.get("usage"), made.get("raw"))
+            _account(step, made.get("usage"), made.get("raw") or made.get("custom"))
     elif step.tool is not None and isinstance(step.tool.result, dict) and step.tool.result.keys() == {_WRAPPED}:
         step.tool.result = step.tool.result[_WRAPPED]
     if seen.facts.get("gk_state") == "error" and step.status == "ok":
@@ -45,7 +45,12 @@ def _flow(path: str) -> str | None:
 
 
 def _account(step: Step, usage: object, raw: object) -> None:
-    step.usage = normalise(counts_in(usage))
+    given = usage if isinstance(usage, dict) else {}
+    own = raw.get("usageMetadata") if isinstance(raw, dict) else None
+    google = own if isinstance(own, dict) else {}
+    counts = {**counts_in(google), **counts_in(given)}
+    total = given.get("totalTokens") or google.get("totalTokenCount")
+    step.usage = normalise({**counts, "total_tokens": total, "request_model": step.model and step.model.request})
     if isinstance(raw, dict):
         step.response_id = step.response_id or text(raw.get("id"))
         if step.usage is not None:

@@ -97,7 +97,7 @@ def _tokens(said: set[str]) -> str:
         return ""
     if said & {"input", "prompt"}:
         return "input_tokens"
-    return "output_tokens" if said & {"output", "completion"} else ""
+    return "output_tokens" if said & {"output", "completion", "candidates"} else ""
 
 
 def kind_of(said: object) -> KindOf | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trailhound.canonical import parse_json
+from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import (
     AGENT,
     CHAIN,
@@ -27,7 +28,8 @@ def refine(step: Step, seen: Seen) -> None:
         step.session_id = _thread(parse_json(seen.facts.get("lw_metadata")))
     tool = step.tool
     if step.kind == "tool" and tool is not None:
-        step.tool = tool_call(step.name, tool.call_id, _value(tool.arguments), parse_json(_value(tool.result)))
+        step.tool = tool_call(step.name, tool.call_id, _value(tool.arguments), parse_json(_value(_value(tool.result))))
+        langchain.unwrap_result(step)
     elif step.kind == "agent":
         step.agent = step.agent or step.name
     if step.kind != "llm":
@@ -70,7 +72,8 @@ DIALECT = Dialect(
         "output": ("langwatch.output",),
         "usage_object": ("langwatch.metrics",),
         "lw_metadata": ("metadata",),
-        "session": ("langwatch.thread.id",),
+        "session": ("langwatch.thread.id", "langwatch.langgraph.thread_id"),
+        "agent": ("langwatch.langgraph.lc_agent_name",),
         "user": ("langwatch.user.id",),
     },
     refine=refine,

@@ -22,6 +22,8 @@ read in the steps that they were new in. More than the last few, in case a step 
 _HOLDERS = ("messages", "message", "contents", "choices", "output", "generations", "value")
 """Keys that hold messages in recorded requests, responses and graph states."""
 _MOST_WRAPPINGS = 4
+_ASKS = "tool-approval-request"
+"""Type of the part in which Vercel's SDK asks for approval; it names the call that its answer is about."""
 
 
 def hear(talk: Conversation, value: Any) -> None:
@@ -37,6 +39,15 @@ def hear(talk: Conversation, value: Any) -> None:
         _hear_beginning(talk, messages)
     if talk.unnamed:
         talk.told = new_calls(messages)
+
+
+def of_tool(said: Any) -> Any:
+    """What a tool was given or gave, out of the only message that it is recorded in (TanStack AI); else as it is."""
+    value = load(said) if said.__class__ is not str or said[:2] == "[{" else said
+    only = value[0] if value.__class__ is list and len(value) == 1 else None
+    if only.__class__ is dict and only.get("role") == "tool" and len(only) == 2 and "content" in only:
+        return load(only["content"])
+    return said
 
 
 def _hear_beginning(talk: Conversation, messages: list[Any]) -> None:
@@ -66,8 +77,10 @@ def _take(talk: Conversation, message: Any, said: bool) -> None:
             MessageReader(talk, said).message(message)
         return
     role = message.get("role")
-    if role == "assistant" and not said:
-        return  # what was said earlier was read in its own step
+    if role == "assistant" and not said:  # what was said earlier was read in its own step
+        if any(part.__class__ is dict and part.get("type") == _ASKS for part in parts):
+            MessageReader(talk, said).message(message)
+        return
     texts: list[str] = []
     for part in parts:
         kind = part.get("type") if part.__class__ is dict else None
@@ -81,7 +94,9 @@ def _take(talk: Conversation, message: Any, said: bool) -> None:
             texts += MessageReader(talk, said).part(role, part)
     if len(message) > 2 and _beside(talk, message, texts, said):
         return
-    if texts:
+    if role == "tool" and texts and len(texts) == len(parts) and not said:  # OpenLIT for JavaScript keeps no id
+        talk.answer_unnamed(plain("\n".join(texts)))
+    elif texts:
         talk.close(role, texts[0] if len(texts) == 1 else "\n".join(texts), said)
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import approvals, content, crewai, failures, flattened, guessed, unnamed
+from trailhound.collector.dialects import approvals, content, crewai, failures, flattened, guessed, messages, unnamed
 from trailhound.collector.dialects.base import AGENT, APPROVAL, LLM, OTHER, TOOL, Dialect, KindOf, Seen
 from trailhound.collector.dialects.coerce import literal, model_of, money, text, words
 from trailhound.collector.dialects.cut import is_cut
@@ -173,6 +173,7 @@ def _fill_tool(step: Step, seen: Seen) -> None:
         arguments = facts["event_input"][0].get("content")
     if result is None and "event_output" in facts:
         result = plain(facts["event_output"][0].get("content"))
+    arguments, result = messages.of_tool(arguments), messages.of_tool(result)
     step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))
     given = step.tool.arguments
     if isinstance(given, str) and given[:1] in ("{", "["):

@@ -26,7 +26,7 @@ _OWN_IDS = ("lc_run-", "run-")
 """Before LangChain's own id of a message, which comes next where the provider's is missing: of streamed answers."""
 _REACH = 1000
 """Characters of a usage that are looked through."""
-_DETAIL = re.compile(r'\b(cached|cache_read|reasoning)(?:_tokens=|(?:_tokens)?": ?)(\d+)')
+_DETAIL = re.compile(r'\b(cached|cache_read|cacheRead|reasoning)(?:_tokens=|(?:_tokens|InputTokens)?": ?)(\d+)')
 
 
 def complete(step: Step, seen: Seen) -> None:
@@ -72,6 +72,9 @@ def details(step: Step, output: Any) -> None:
     found = next(filter(None, told), {})
     if usage.cache_read_tokens is None:
         usage.cache_read_tokens = whole(found.get("cached", found.get("cache_read")))
+        if (bedrock := whole(found.get("cacheRead"))) is not None:  # its input leaves cached tokens out
+            usage.cache_read_tokens = bedrock
+            usage.input_tokens = None if usage.input_tokens is None else usage.input_tokens + bedrock
     if usage.reasoning_tokens is None:
         usage.reasoning_tokens = whole(found.get("reasoning"))
 

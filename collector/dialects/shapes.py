@@ -20,6 +20,13 @@ _MESSAGE_KEYS = frozenset(("content", "tool_calls", "kwargs", "role"))
 """A dict with one of these is a message."""
 
 
+def text_of_parts(parts: Any) -> str | None:
+    """The text of a message that has nothing but texts in its parts; None of any other."""
+    if not isinstance(parts, list) or not all(isinstance(part, dict) and part.get("type") == "text" for part in parts):
+        return None
+    return "\n".join(str(part.get("content", "")) for part in parts) if parts else None
+
+
 class MessageReader:
     """Reads one message into a conversation."""
 
@@ -69,7 +76,7 @@ class MessageReader:
         """A message of role tool that is itself the result, not a list of parts."""
         answered = message.get("tool_call_id") or message.get("id")
         if "parts" in message:
-            return False
+            return not isinstance(answered, str) and self._unnamed(text_of_parts(message["parts"]))
         if not isinstance(answered, str):
             return self._unnamed(message.get("content"))
         if "content" not in message:  # without content capture only the id says that the call was answered

@@ -118,7 +118,9 @@ def _call(given: Json, *, exclusive: bool, failed: bool) -> Json:
 
 def _tool(given: Json) -> Json:
     failed = truth(given.get("success")) is False
-    denied = _DECISIONS.get(str(given.get("decision"))) if given.get("function_name") else None
+    decided = _DECISIONS.get(str(given.get("decision"))) if given.get("function_name") else None
+    if decided == "approved" and truth(given.get("interactive")) is False:  # nobody was there to agree
+        decided = None
     return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": _mcp_name(given) or _one(given, "tool_name", "function_name"),
@@ -127,7 +129,7 @@ def _tool(given: Json) -> Json:
             (given[k] for k in ("tool_input", "arguments", "function_args", "tool_parameters") if given.get(k)), None
         ),
         "gen_ai.tool.call.result": given.get("output"),
-        "approval.decision": denied,
+        "approval.decision": decided,
         **({"error.type": _one(given, "error_type") or "tool_error"} if failed else {}),
     }
 

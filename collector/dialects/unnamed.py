@@ -14,7 +14,7 @@ from trailhound.model import Step, ToolCall
 
 
 def new_calls(messages: list[Any]) -> list[ToolCall]:
-    """The calls without ids, with their results, that the last answer in a model's input asked for; [] for none.
+    """The calls, with results that name none, that the last answer in a model's input asked for; [] for none.
 
     Those of earlier answers were new to earlier model calls.
     """
@@ -25,10 +25,10 @@ def new_calls(messages: list[Any]) -> list[ToolCall]:
     MessageReader(asked, output=True).message(messages[at])
     for message in messages[at + 1 :]:
         MessageReader(given, output=False).message(message)
-    if any(call.call_id is not None for call in asked.requests):
+    if any(call.call_id is not None for call in asked.requests) and len(asked.requests) != len(given.unnamed or ()):
         return []
     pairs = zip(asked.requests, given.unnamed or (), strict=False)
-    return [ToolCall(call.name, None, call.arguments, result, call.arguments_hash) for call, result in pairs]
+    return [ToolCall(call.name, call.call_id, call.arguments, result, call.arguments_hash) for call, result in pairs]
 
 
 def _answers(message: Any) -> bool:
@@ -37,8 +37,14 @@ def _answers(message: Any) -> bool:
 
 
 def add(step: Step, calls: list[ToolCall]) -> None:
-    """Give `step`, the model call that was given the results of `calls`, both ends of each, under an id of its own."""
+    """Give `step`, the model call that was given the results of `calls`, both ends of each, under an id of its own.
+
+    Of a call with an id only the result is wanting: the model call that asked for it told the rest.
+    """
     for number, call in enumerate(calls):
+        if call.call_id is not None:
+            step.tool_responses += (ToolCall("", call.call_id, None, call.result),)
+            continue
         call_id = f"{step.span_id}.{number}"
         step.tool_requests += (ToolCall(call.name, call_id, call.arguments, None, call.arguments_hash),)
         step.tool_responses += (ToolCall("", call_id, None, call.result),)

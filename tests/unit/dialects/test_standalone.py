@@ -133,3 +133,11 @@ def test_an_mcp_tool_is_named_in_its_parameters() -> None:
     assert step is not None
     assert step.tool is not None
     assert step.tool.name == "refund"
+
+
+@pytest.mark.parametrize(("interactive", "found"), [(True, 1), (False, 0)])
+def test_nobody_agrees_where_nobody_is(interactive: bool, found: int) -> None:
+    given = {"session.id": "s", "function_name": "t", "decision": "accept", "interactive": interactive}
+    step = read_alone(record("gemini_cli.tool_call", given))
+    assert step is not None
+    assert len(step.approvals) == found

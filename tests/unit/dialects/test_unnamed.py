@@ -55,10 +55,25 @@ def test_several_results_in_order() -> None:
     ]
 
 
-def test_calls_with_ids_are_left_alone() -> None:
+def test_a_result_without_an_id_answers_the_call_before_it() -> None:
     named = [{"id": "c1", "function": {"name": "find", "arguments": {}}}]
     step = model_call([{"role": "assistant", "tool_calls": named}, {"role": "tool", "content": "yes"}])
     assert step.tool_requests == ()
+    assert [(c.call_id, c.result) for c in step.tool_responses] == [("c1", "yes")]
+
+
+def test_results_in_parts_without_an_id() -> None:
+    """OpenLIT for JavaScript."""
+    call = {"type": "tool_call", "id": "c1", "name": "find", "arguments": {}}
+    answer = {"role": "tool", "parts": [{"type": "text", "content": "yes"}]}
+    step = model_call([{"role": "assistant", "parts": [call]}, answer])
+    assert [(c.call_id, c.result) for c in step.tool_responses] == [("c1", "yes")]
+
+
+def test_fewer_results_than_calls_with_ids_answer_none() -> None:
+    named = [{"id": name, "function": {"name": "find", "arguments": {}}} for name in ("c1", "c2")]
+    step = model_call([{"role": "assistant", "tool_calls": named}, {"role": "tool", "content": "yes"}])
+    assert step.tool_responses == ()
 
 
 def test_content_that_is_the_json_text_of_parts() -> None:

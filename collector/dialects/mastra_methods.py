@@ -1,0 +1,29 @@
+"""Mastra before its own exporter (`telemetry` of core 0.x): a span for every method of an agent, with the AI SDK's below.
+
+Names are `agent.generate` and `agent.stream`, arguments and results are `<name>.argument.N` and `<name>.result`; the agent's
+name is in `componentName`, on the AI SDK's spans too.
+"""
+
+from __future__ import annotations
+
+from trailhound.collector.dialects.base import AGENT, Dialect, Seen
+from trailhound.collector.dialects.coerce import text
+from trailhound.model import Step
+
+_COMPONENT = "componentName"
+_RUNS = ("agent.generate", "agent.stream")
+
+
+def refine(step: Step, seen: Seen) -> None:
+    named = text(seen.span.attributes.get(_COMPONENT))
+    if step.kind in ("agent", "llm", "tool"):
+        step.agent = named or step.agent
+
+
+DIALECT = Dialect(
+    name="mastra-methods",
+    order=103,
+    keys=(_COMPONENT, *(f"{run}.argument." for run in _RUNS)),
+    names=dict.fromkeys(_RUNS, AGENT),
+    refine=refine,
+)
