@@ -11,7 +11,7 @@ from trailhound.collector.dialects.coerce import load, text
 from trailhound.collector.dialects.conversation import ROLES, Conversation
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.shapes import MessageReader
-from trailhound.collector.dialects.toolcalls import Json, answer_of, tool_call
+from trailhound.collector.dialects.toolcalls import Json, answer_of, plain, tool_call
 from trailhound.collector.dialects.unnamed import new_calls
 
 MAX_MESSAGES = 10_000
