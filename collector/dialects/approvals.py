@@ -41,23 +41,25 @@ def read(step: Step, seen: Seen) -> None:
     span = seen.span
     found: list[Approval] = []
     if "approval_decision" in seen.facts or span.name in NAMES:
-        found += decision(step, span.attributes, _when(step))
+        session = step.session_id if seen.facts.get("session") is not None else None
+        found += _in_session(decision(step, span.attributes, _when(step)), session, step.user_id)
         step.speaks_for_parent = step.speaks_for_parent or span.name in NAMES
     for event in span.events:
         if event.name in NAMES or event.name.startswith(OPENCLAW):
-            told = decision(step, event.attributes, event.time_ns, event.name.rpartition(".")[2])
-            found += [_about(each, event.attributes) for each in told]
+            given = event.attributes
+            session, user = _first(given, "gen_ai.conversation.id", "session.id"), _first(given, "user.id")
+            told = decision(step, given, event.time_ns, event.name.rpartition(".")[2])
+            found += _in_session(told, text(session), text(user))
     if step.container:
         found += langchain.decisions(step, seen.facts.get("input"))
     if found:
         step.approvals += tuple(found)
 
 
-def _about(told: Approval, event: Mapping[str, Any]) -> Approval:
-    """With the session, and its user, that an event itself names: whoever tells of it may be an approval desk."""
-    session = text(_first(event, "gen_ai.conversation.id", "session.id"))
-    user = text(_first(event, "user.id", "enduser.id"))
-    return told if session is None else replace(told, session_id=session, user_id=user)
+def _in_session(told: list[Approval], session: str | None, user: str | None) -> list[Approval]:
+    """With the session that a span or an event itself names, and its user: whoever tells of it may be an approval desk,
+    and its spans of one trace be about many sessions."""
+    return told if session is None else [replace(each, session_id=session, user_id=user) for each in told]
 
 
 def _when(step: Step) -> int:

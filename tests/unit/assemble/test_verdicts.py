@@ -306,6 +306,12 @@ def test_a_desks_span_of_another_trace_says_which_session_each_of_its_decisions_
         assert verdicts(*here, *there, desk, complete=True) == ["approved", "missing", "approved"], session
 
 
+def test_two_spans_of_a_desk_in_one_trace_decide_in_the_sessions_that_they_name() -> None:
+    here, there = (agent(), refund()), (agent(50, trace=2, number=11, session="other"), refund(60, trace=2, number=12, parent=11, session="other"))  # fmt: skip
+    one, two = (span(number, 4, said(call_id="c1", session=session), trace=7, parent=50, name=NAME, service="desk") for number, session in ((51, "third"), (52, "other")))  # fmt: skip
+    assert verdicts(*here, *there, one, two, complete=True) == ["missing", "approved"]
+
+
 def test_a_desks_span_says_whose_session_it_decides_in() -> None:
     told = (NAME, 5.0, said(call_id="c1", session="s") | {"user.id": "anna"})
     desk = span(50, 4, {"user.id": "desk"}, trace=7, events=[told], service="desk")
