@@ -199,3 +199,21 @@ def test_bedrock_s_cached_input_is_in_its_answer_alone() -> None:
     )
     assert step.usage is not None
     assert (step.usage.input_tokens, step.usage.cache_read_tokens) == (560, 256)
+
+
+@pytest.mark.parametrize(
+    ("boot", "reason", "usage"),
+    [
+        ("3.5.7", "TOOL_CALLS", None),
+        ("3.5.7", "tool_use", None),
+        ("3.5.7", "STOP", Usage(980, 99)),
+        ("4.0.7", "TOOL_CALLS", Usage(980, 99)),
+    ],
+)
+def test_before_2_spring_ai_adds_up_usage_and_the_last_answer_has_it_all(
+    boot: str, reason: str, usage: Usage | None
+) -> None:
+    counts = {"gen_ai.usage.input_tokens": "980", "gen_ai.usage.output_tokens": "99"}
+    given = CHAT | counts | {"gen_ai.response.finish_reasons": json.dumps([reason]), "spring.ai.model.x": "y"}
+    step = read(make_span(given, scope=InstrumentationScope("org.springframework.boot", boot)))
+    assert (step.kind, step.usage) == ("llm", usage)
