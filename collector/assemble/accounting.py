@@ -179,12 +179,12 @@ class Accounting:
         return self._model_counts(step) if step.kind in MODEL_KINDS else not self._is_transport(step)
 
     def _model_counts(self, step: Step) -> bool:
-        if has_usage(step):
-            return not self._has_below(step, _USAGE)
+        if step.container or has_usage(step):
+            return step.container or not self._has_below(step, _USAGE)
         if self._has_below(step, _MODEL):
             return False
         for above in self._lineage.ancestors(step):
-            if above.kind in _DOERS:
+            if above.kind in _DOERS or (above.kind in MODEL_KINDS and above.container):
                 return True
             if above.kind in MODEL_KINDS and has_usage(above) and not self._has_below(above, _USAGE):
                 return False
@@ -203,16 +203,6 @@ class Accounting:
             elif above.kind == "agent":
                 return False  # a sub-agent may well use the tool that it is itself called through
         return False
-
-
-def is_judged(step: Step) -> bool:
-    """Rules see calls and what surrounds them, no containers (unless one stands in for calls that no span shows)."""
-    return step.counted and step.kind != "other" and (not step.container or has_usage(step))
-
-
-def judged_of(steps: Iterable[Step]) -> list[Step]:
-    """Those of the steps that rules see, as `is_judged` tells."""
-    return [s for s in steps if s.counted and s.kind != "other" and (not s.container or has_usage(s))]
 
 
 class Twins:

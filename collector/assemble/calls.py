@@ -14,6 +14,7 @@ from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.packing import Own
 from trailhound.collector.assemble.pairing import Pairing
 from trailhound.collector.assemble.unseen import UnseenCalls
+from trailhound.collector.dialects import unnamed
 from trailhound.collector.dialects.approvals import MESSAGE
 from trailhound.model import Step, ToolCall
 
@@ -95,6 +96,10 @@ class Calls:
         """The synthetic calls that were read out of one model call."""
         return self._unseen.of(model)
 
+    def recount(self, model: Step) -> None:
+        """A model call counts now, or does so no longer: so do the calls that it alone tells of."""
+        self._new += [c.call_id for c in model.tool_requests if c.call_id is not None and unnamed.is_ours(model, c)]
+
     def add(self, steps: Sequence[Step], lineage: Lineage, host: Host) -> None:
         """Take steps that were placed and counted."""
         for step in steps:
@@ -105,7 +110,7 @@ class Calls:
                 self._hear_child(step, lineage, host)
             elif step.container:
                 self._new += self._unseen.add_failed(step)
-            if kind == "llm" and (step.tool_requests or step.tool_responses):
+            if step.tool_requests or step.tool_responses:
                 self._add_messages(step, host)
             if step.truncated and kind != "tool":
                 self._note_cut(step)
@@ -132,7 +137,7 @@ class Calls:
             self._complete(self._known[call_id], host)
         if self._unseen.possible:
             if self._all or (self._unseen.hand_overs and any(is_transfer(self._known[call_id]) for call_id in new)):
-                new = sorted(call_id for call_id, known in self._known.items() if known.asked or known.spans)
+                new = sorted(call_id for call_id, known in self._known.items() if known.told or known.spans)
             for old, made in self._unseen.calls(new):
                 if old is not None:
                     host.leave(old)

@@ -31,6 +31,15 @@ class Known:
         self.allowed = False
         """A person let it through, as messages say: with a result it ran, though no span tells of it (Vercel 7, legacy)."""
 
+    @property
+    def told(self) -> tuple[Step, ToolCall] | None:
+        """The call and the model call that tells of it: the one that asked, else the one that was given its result."""
+        if self.asked is not None and self.asked_by is not None:
+            return self.asked_by, self.asked
+        if self.given is not None and self.given_to is not None and self.given.name:
+            return self.given_to, self.given
+        return None
+
     def hear(self, request: ToolCall) -> None:
         """Note what a model asked for."""
         known, times = self.requests.get(request.arguments_hash, (request, 0))
@@ -57,9 +66,8 @@ def take_back(requests: Iterable[ToolCall], known: Mapping[str, Known]) -> None:
 def made_of(call_id: str, known: Known, failed: Step | None, unread: Step | None, *, handed_over: bool) -> Step:
     """The step of a call without a span; `failed` is the agent that failed while it was running, `unread` a later model
     call that must have been given the result, in messages that the sender cut."""
-    model, call, given = known.asked_by, known.asked, known.given
-    assert model is not None
-    assert call is not None
+    assert known.told is not None
+    (model, call), given = known.told, known.given
     given_to = known.given_to or unread
     ended = given_to.start_ns if given_to else failed.end_ns if failed else 0
     return Step(

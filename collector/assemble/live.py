@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 
-from trailhound.collector.assemble.accounting import is_judged, judged_of
 from trailhound.collector.assemble.agents import Agents, Placed
 from trailhound.collector.assemble.calls import Calls
 from trailhound.collector.assemble.elsewhere import called_services
 from trailhound.collector.assemble.header import Header
+from trailhound.collector.assemble.judged import is_judged, judged_of
 from trailhound.collector.assemble.life import OPEN, Signs
 from trailhound.collector.assemble.news import News, Notes
 from trailhound.collector.assemble.overheard import Hearsay
@@ -104,8 +104,7 @@ class LiveRun(Packable):
 
     def _share(self) -> None:
         """A second trace joins: what stood at the top of the first is now one of several tops."""
-        steps = self.release()
-        self._agents.shared = True
+        steps, self._agents.shared = self.release(), True
         self.add(steps)
 
     def replace(self, step: Step) -> None:
@@ -193,6 +192,7 @@ class LiveRun(Packable):
         for other in tree.accounting.add(steps, self._trees):
             self.leave(other, counted=not other.counted)
             self.enter([other])
+            self._calls.recount(other)
         self.enter(steps)
         for step in steps:
             if step.approvals:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from trailhound.collector.assemble.failed import FailedAgents
 from trailhound.collector.assemble.known import Known, asked_at, is_transfer, made_of
 from trailhound.collector.assemble.unread import UnreadAnswers
+from trailhound.collector.dialects import unnamed
 from trailhound.model import Step
 
 
@@ -39,8 +40,8 @@ class UnseenCalls:
             return []
         return [
             self.made[c.call_id]
-            for c in model.tool_requests
-            if c.call_id in self.made and self._known[c.call_id].asked_by is model
+            for c in (*model.tool_requests, *model.tool_responses)
+            if c.call_id in self.made and (told := self._known[c.call_id].told) and told[0] is model
         ]
 
     def add_failed(self, step: Step) -> list[str]:
@@ -61,15 +62,17 @@ class UnseenCalls:
         for call_id in call_ids:
             known, old = self._known[call_id], self.made.pop(call_id, None)
             new = None
-            if known.asked is not None and self._ran(known):
-                failed = self._failed.over(known.asked_by, known.asked) if known.asked_by and not known.given else None
-                unread = self._unread.after(known.asked_by) if known.asked_by and not known.given else None
+            if known.told is not None and self._ran(known):
+                open_ended = known.asked if known.asked_by and not known.given else None
+                asked_by = known.asked_by if open_ended else None
+                failed = self._failed.over(asked_by, open_ended) if asked_by and open_ended else None
+                unread = self._unread.after(asked_by) if asked_by else None
                 new = self.made[call_id] = made_of(call_id, known, failed, unread, handed_over=self.recorded)
             yield old, new
 
     def _ran(self, known: Known) -> bool:
         """Whether a call without a span is known to have run."""
-        if known.spans:
+        if known.spans or _is_repeated(known):
             return False
         if not self.recorded or (known.allowed and known.given is not None):
             return True
@@ -77,3 +80,8 @@ class UnseenCalls:
             return False
         transfers = sorted(filter(is_transfer, self._known.values()), key=asked_at)
         return any(other is known for other in transfers[: self.hand_overs])
+
+
+def _is_repeated(known: Known) -> bool:
+    """Whether a call without an id is told by a span that wraps, or repeats, the model call that counts: that tells it too."""
+    return known.told is not None and not known.told[0].counted and unnamed.is_ours(known.told[0], known.told[1])

@@ -7,6 +7,7 @@ span whose result says so, and one more when it is confirmed or rejected.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from trailhound.canonical import parse_json
@@ -26,6 +27,8 @@ _COUNTS = {
 }
 _NO_ID = "<not specified>"
 """The call id in the span of a tool that raised (2.13)."""
+_NAMED = re.compile(r'Your internal name is "([^"\n]+)"')
+"""In every agent's system prompt, 1.2 to 2.13; the span of the agent itself comes last, or never."""
 _WAITS, _REJECTED = "requires confirmation", "call is rejected"
 """In `error` of the result, google-adk 2.13 `functions.py`."""
 
@@ -43,6 +46,9 @@ def refine(step: Step, seen: Seen) -> None:
             _reasoning(step)
         if step.system_prompt is None:
             step.system_prompt = _system(seen.span.attributes.get("gcp.vertex.agent.llm_request"))
+        if step.agent is None and isinstance(step.system_prompt, str):
+            named = _NAMED.search(step.system_prompt)
+            step.agent = named[1] if named else None
     elif step.kind == "agent" and step.agent is None and step.name.startswith("agent_run ["):
         step.agent = step.name.removeprefix("agent_run [").removesuffix("]")
 

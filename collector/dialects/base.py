@@ -45,6 +45,12 @@ class Seen:
 Refine = Callable[[Step, Seen], None]
 
 
+def instruments(scope: str, framework: str) -> bool:
+    """Whether the instrumentation scope is one of `framework`: vendors put its package name last (`vendor.x.langchain`)."""
+    word = scope.replace("/", ".").rpartition(".")[2].replace("-", "_")
+    return word == framework or word.endswith("_" + framework)
+
+
 @dataclass(frozen=True)
 class Dialect:
     """One convention. A span may be written in several at once; facts are merged field by field."""
@@ -55,7 +61,8 @@ class Dialect:
     keys: tuple[str, ...] = ()
     """Attribute keys that tell this dialect; one that ends in a dot is a prefix."""
     scopes: tuple[str, ...] = ()
-    """Names of instrumentation scopes that tell it; one that ends in a dot is a prefix."""
+    """Names of instrumentation scopes that tell it; one that ends in a dot is a prefix, one that begins with a star the name
+    of a framework, whoever instruments it."""
     kinds: Mapping[str, Mapping[str, KindOf]] = field(default_factory=dict)
     """Attribute key -> its values -> the kind of step."""
     kind_order: int = 0

@@ -87,7 +87,7 @@ def conversation(seen: Seen, *, model: bool) -> Conversation:
     if given.__class__ is str and len(given) >= SHORT:
         given = _histories.load(seen.span.trace_id, given)
     if given is not None:
-        hear(talk, given)
+        hear(talk, given, retold="input" in flat and "input_messages" not in facts)
     if "output_messages" in facts:
         say(talk, facts["output_messages"])
     elif "output" in flat:

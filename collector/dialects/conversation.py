@@ -15,8 +15,9 @@ ROLES = {
     "developer": "system",
     "function": "tool",
     "AIMessageChunk": "assistant",
+    **{f"MessageRole.{role.upper()}": role for role in ("system", "user", "assistant")},
 }
-"""Roles of LangChain, Gemini and OpenAI in the words of OTel GenAI."""
+"""Roles of LangChain, Gemini, OpenAI and smolagents in the words of OTel GenAI."""
 
 EVENT_ROLES = {
     "gen_ai.system.message": "system",
@@ -74,6 +75,11 @@ class Conversation:
     def answer_unnamed(self, result: Any) -> None:
         """Add a result that does not say which call it answers; most conversations have none."""
         self.unnamed = [*(self.unnamed or ()), result]
+
+    def take_told(self, calls: list[ToolCall]) -> None:
+        """Take calls, with their results, that the input tells of in another way than by messages of their own."""
+        self.responses += [call for call in calls if call.call_id is not None]
+        self.told = [call for call in calls if call.call_id is None] or None
 
     def close(self, role: Any, joined: str, said: bool) -> None:
         """Keep the text of one message where it belongs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.model import Step
 
 _BEGINS, _GOES_ON = "You are ", "\nYour personal goal is: "
@@ -16,6 +17,15 @@ def agent_in_prompt(system: object) -> str | None:
     if not isinstance(system, str) or not system.startswith(_BEGINS) or _GOES_ON not in system:
         return None
     return system[len(_BEGINS) :].partition("\n")[0].partition(". ")[0].rstrip(".") or None
+
+
+def unwrap_action(step: Step) -> None:
+    """Take the arguments out of the agent's action, which MLflow (3.8) records with all tools beside it."""
+    tool = step.tool
+    given = tool.arguments if tool is not None else None
+    action = given.get("agent_action") if isinstance(given, dict) else None
+    if tool is not None and isinstance(action, dict) and action.get("tool") == tool.name:
+        step.tool = tool_call(tool.name, tool.call_id, action.get("tool_input"), tool.result)
 
 
 def refine(step: Step, seen: Seen) -> None:

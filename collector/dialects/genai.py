@@ -19,6 +19,15 @@ from trailhound.collector.dialects.base import (
     KindOf,
 )
 
+_FAMILY = "opentelemetry.instrumentation.genai."
+_RECORDING = frozenset(("agno", "langchain", "llama_index", "openai_agents"))
+"""Instrumentations of OpenTelemetry's own family (1.3b0) that give each tool a span; that of smolagents gives none."""
+
+
+def records_tools(scope: str) -> bool:
+    return scope.startswith(_FAMILY) and scope.removeprefix(_FAMILY) in _RECORDING
+
+
 OPERATIONS: dict[str, KindOf] = {
     **dict.fromkeys(("chat", "generate_content", "text_completion", "completion", "generate", "llm_call"), LLM),
     **dict.fromkeys(("chat.completions", "text.completions"), LLM),
@@ -91,4 +100,5 @@ DIALECT = Dialect(
         "gen_ai.input.messages.": "input",
         "gen_ai.output.messages.": "output",
     },
+    records_tools=records_tools,
 )

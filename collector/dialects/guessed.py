@@ -27,7 +27,7 @@ KINDS: dict[str, KindOf] = {
     **dict.fromkeys(("usage", "evaluation", "evaluator", "event"), OTHER),
 }
 """Values, in lower case, of attributes that tell what a span is -> the kind."""
-_TELLS_KIND = frozenset(("span type", "span kind", "observation type", "run type"))
+_TELLS_KIND = frozenset(("span type", "span kind", "observation type", "run type", "log type"))
 _FACTS = {
     "tool name": "plain_tool",
     "tool input": "arguments",
@@ -38,6 +38,7 @@ _FACTS = {
     "agent name": "agent",
     "session id": "session",
     "conversation id": "session",
+    "llm model": "response_model",
     "request model": "request_model",
     "response model": "response_model",
     "request parameters": "parameters",
@@ -57,7 +58,7 @@ _PLAIN = {
 """All words of a key without a name space -> the fact."""
 _COUNTED = frozenset(("usage", "tokens", "token"))
 _NOT_A_CALLS = frozenset(
-    ("aggregated", "audio", "average", "budget", "cost", "cumulative", "duration", "estimated", "image", "limit", "max", "min", "miss", "price",
+    ("aggregated", "audio", "average", "budget", "cost", "cumulative", "duration", "estimated", "image", "limit", "max", "min", "miss", "partial", "price",
      "first", "latency", "per", "rate", "remaining", "run", "second", "session", "text", "time", "video")
 )  # fmt: skip
 """Words of token counts that are no model call's own, or only a part of them."""
@@ -73,7 +74,8 @@ def fact_of(key: str) -> str:
     """The fact that the key most likely holds; "" for none. A key without a name space may be anybody's: few count."""
     words = [word.lower() for word in _WORD.findall(key)]
     if "." not in key and ":" not in key:
-        return _PLAIN.get(" ".join(words), "")
+        counted = words[:2] == ["llm", "token"] and _NOT_A_CALLS.isdisjoint(words)
+        return _tokens(set(words)) if counted else _PLAIN.get(" ".join(words), "")
     ending = " ".join(words[-2:])
     if ending in _TELLS_KIND:
         return "told_kind"
@@ -81,7 +83,7 @@ def fact_of(key: str) -> str:
         return _BARE[words[1]]
     if ending in _FACTS and _ANOTHERS.isdisjoint(words):
         return _FACTS[ending]
-    if words and words[-1] == "usage":
+    if words[-1:] == ["usage"] or ending == "usage metadata":
         return "usage_object"
     said = set(words)
     return _tokens(said) if said & _COUNTED and not said & _NOT_A_CALLS else ""
@@ -91,6 +93,8 @@ def _tokens(said: set[str]) -> str:
     """Which of the counts of a call. `input` alone says nothing where only `usage` is in the key."""
     if said & {"reasoning", "thinking", "thoughts"}:
         return "reasoning_tokens"
+    if "uncached" in said or said >= {"non", "cached"}:
+        return "fresh_tokens"
     if said & _CACHED:
         return "cache_write_tokens" if said & {"write", "creation", "written"} else "cache_read_tokens"
     if not said & {"tokens", "token"}:

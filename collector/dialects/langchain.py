@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from trailhound.canonical import digest, parse_json
-from trailhound.collector.dialects.base import Pauses
-from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.base import Dialect, Pauses, Seen
+from trailhound.collector.dialects.coerce import literal, text
 from trailhound.collector.dialects.cut import text_member
 from trailhound.collector.dialects.toolcalls import plain
 from trailhound.model import Approval, Decision, Failure, Step
@@ -36,6 +36,9 @@ _REQUESTS = ("'action_requests': ", ", 'review_configs'")
 """What stands around the list of requests in an Interrupt's repr."""
 
 
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_CONTENT = re.compile(rf"content=({_QUOTED})", re.DOTALL)
+_FIELD = re.compile(rf" (name|tool_call_id|status)=({_QUOTED})", re.DOTALL)
 _JSON = json.JSONDecoder()
 _PAUSE_ID = re.compile(r"\bid='([0-9a-f]{32})'")
 
@@ -77,6 +80,8 @@ def unwrap_result(step: Step) -> None:
 def tool_message(value: Any) -> Json | None:
     """The fields of a ToolMessage in any of LangChain's serialisations; None when `value` is none."""
     for _ in range(3):
+        if isinstance(value, str):
+            return _printed(value)
         if not isinstance(value, dict):
             return None
         if "tool_call_id" in value and "content" in value:
@@ -84,6 +89,19 @@ def tool_message(value: Any) -> Json | None:
         value = value.get("output") or value.get("kwargs") or value.get("data")
         value = parse_json(value)
     return None
+
+
+def _printed(text: str) -> Json | None:
+    """The fields of a ToolMessage that was written as `str` does."""
+    content = _CONTENT.match(text)
+    if content is None:
+        return None
+    fields = {name: _said(value) for name, value in _FIELD.findall(text, content.end())}
+    return {"content": _said(content[1]), **fields} if "tool_call_id" in fields else None
+
+
+def _said(quoted: str) -> Any:
+    return literal(f"[{quoted}]")[0]
 
 
 def decisions(step: Step, given: Any) -> list[Approval]:
@@ -201,3 +219,14 @@ def _in_json(message: str) -> Iterator[tuple[str | None, Any]]:
         value = pause.get("value") if isinstance(pause, dict) else None
         if isinstance(value, dict) and isinstance(pause.get("id"), str):
             yield pause["id"], value.get("actionRequests")
+
+
+def refine(step: Step, seen: Seen) -> None:
+    """Whoever instruments LangChain: a tool's result is its ToolMessage, and the metadata of every run names the agent."""
+    if step.kind == "tool":
+        unwrap_result(step)
+    if step.agent is None:
+        step.agent = text(seen.span.attributes.get("lc_agent_name"))
+
+
+DIALECT = Dialect(name="langchain", order=94, scopes=("*langchain",), refine=refine)

@@ -16,10 +16,17 @@ from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Step
 
 SCOPE = "langsmith"
+_INTEGRATION, _AGENTS_SDK = "langsmith.metadata.ls_integration", "openai-agents-sdk"
+_OF_AGENTS = "langsmith.metadata.output_type"
+_PARTS = frozenset(("Span", "Handoff", "Guardrail", "Custom", "Response", "Generation"))
+"""Names of spans of that SDK that are no agent's (langsmith 0.15)."""
 
 
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
+    agents_sdk = seen.span.attributes.get(_INTEGRATION) == _AGENTS_SDK
+    if agents_sdk:
+        _of_agents_sdk(step, seen)
     if step.status == "ok" and seen.span.scope.name == SCOPE:
         failures.read_exception(step, seen.span)
     tool = step.tool
@@ -30,7 +37,7 @@ def refine(step: Step, seen: Seen) -> None:
         tool.result = None if tool.result == {} else tool.result
         step.tool = tool
         langchain.unwrap_result(step)
-    elif step.kind == "other" and step.container and not step.parent_span_id and step.agent is None:
+    elif step.kind == "other" and step.container and not step.parent_span_id and step.agent is None and not agents_sdk:
         step.agent = step.name  # the function that was traced; nothing else names the agent
     if step.usage is None and step.kind == "llm":  # with hidden outputs the counts are in the run's metadata alone
         whole_run = literal(facts.get("ls_usage"))
@@ -40,6 +47,15 @@ def refine(step: Step, seen: Seen) -> None:
         recorded.details(step, facts.get("output"))
     if step.kind == "llm":
         recorded.identify(step, facts.get("output"))
+
+
+def _of_agents_sdk(step: Step, seen: Seen) -> None:
+    """An agent is a chain of its name; the spans inside it have names of their own, and its metadata too. A call that waits
+    for approval ends at once, without a result, and what runs after the pause is in no span."""
+    if step.container and _OF_AGENTS in seen.span.attributes and step.name not in _PARTS:
+        step.kind, step.agent = "agent", step.name
+    elif step.tool is not None and step.status == "ok" and step.tool.result == {"output": None}:
+        step.tool.result, step.status = None, "pending"
 
 
 def _details(step: Step, facts: dict[str, Any]) -> None:

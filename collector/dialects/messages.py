@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from trailhound.collector.dialects import prose
 from trailhound.collector.dialects.coerce import load, text
 from trailhound.collector.dialects.conversation import ROLES, Conversation
 from trailhound.collector.dialects.cut import loaded
+from trailhound.collector.dialects.retold import tell
 from trailhound.collector.dialects.shapes import MessageReader
 from trailhound.collector.dialects.toolcalls import Json, answer_of, plain, tool_call
 from trailhound.collector.dialects.unnamed import new_calls
@@ -26,8 +28,11 @@ _ASKS = "tool-approval-request"
 """Type of the part in which Vercel's SDK asks for approval; it names the call that its answer is about."""
 
 
-def hear(talk: Conversation, value: Any) -> None:
+def hear(talk: Conversation, value: Any, *, retold: bool = False) -> None:
     """Take the input messages: a list, a single message, text, or the JSON text of these.
+
+    `retold` also says of the results what they answer (`retold.tell`): for conventions whose senders may leave a model's
+    calls out of its answer.
 
     Every model call repeats the whole history, so of a long one only the end is read in full, and before that only the
     question and the system prompt are looked for.
@@ -37,8 +42,12 @@ def hear(talk: Conversation, value: Any) -> None:
         _take(talk, message, False)
     if len(messages) > RECENT:
         _hear_beginning(talk, messages)
+    if retold and talk.responses:
+        tell(talk, messages)
     if talk.unnamed:
         talk.told = new_calls(messages)
+    elif not talk.responses:
+        talk.take_told(prose.new_calls(messages))
 
 
 def of_tool(said: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import recorded
+from trailhound.collector.dialects import crewai, llama_index, recorded, smolagents, transcripts
 from trailhound.collector.dialects.base import (
     AGENT,
     CHAIN,
@@ -22,6 +22,7 @@ from trailhound.collector.dialects.base import (
 )
 from trailhound.collector.dialects.coerce import money, text
 from trailhound.collector.dialects.guessed import counts_in
+from trailhound.collector.dialects.toolcalls import unwrap_python
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Model, Step, Usage
 
@@ -45,7 +46,7 @@ _AGENT_RUN = "mlflow.openai.agent_run_root"
 def refine(step: Step, seen: Seen) -> None:
     facts = seen.facts
     if step.usage is None:
-        step.usage = _usage(parse_json(facts.get("mlflow_usage"))) or _of_response(step, seen)
+        step.usage = _usage(parse_json(facts.get("mlflow_usage")), facts) or _of_response(step, seen)
     recorded.details(step, facts.get("output"))
     if step.kind == "tool":
         _tool(step, seen)
@@ -59,18 +60,29 @@ def refine(step: Step, seen: Seen) -> None:
         step.model = _model(parse_json(facts.get("input")), parse_json(facts.get("output")))
     step.session_id = step.session_id or _word(facts.get("mlflow_session")) or _group(seen)
     step.user_id = step.user_id or _word(facts.get("mlflow_user"))
-    if step.kind == "agent" and step.agent is None:
-        step.agent = (
-            _word(seen.span.attributes.get("name")) or step.name
-        )  # the name of an agent of pydantic-ai, which MLflow copies from its fields
+    llama_index.refine(step, seen)
+    if step.kind == "agent":
+        transcripts.add(step, facts.get("output"))
+        step.agent = _field(seen) or _word(step.agent) or step.name.removesuffix(".run").removesuffix(".on_messages")
+
+
+def _field(seen: Seen) -> str | None:
+    """The name of an agent or a tool: MLflow copies the fields of a framework's objects (LlamaIndex, pydantic-ai, smolagents)."""
+    return _word(seen.span.attributes.get("name"))
 
 
 def _tool(step: Step, seen: Seen) -> None:
     """What a traced function returned may be null. A framework's tool span without outputs is of a call that did not
     return: the OpenAI Agents SDK ends that of one that waits for approval so."""
+    unwrap_python(step)
+    crewai.unwrap_action(step)
+    smolagents.refine(step, seen)
     tool = step.tool
     if tool is None:
         return
+    tool.name = _field(seen) or tool.name.removesuffix(".__call__")
+    if isinstance(tool.result, dict) and tool.result.keys() == {"_value"}:
+        tool.result = parse_json(tool.result["_value"])
     if tool.arguments == "null":  # content is off
         tool.arguments = tool.arguments_hash = None
     if tool.result != "null":
@@ -89,11 +101,12 @@ def _group(seen: Seen) -> str | None:
     return text(config.get("group_id")) if isinstance(config, Mapping) else None
 
 
-def _usage(given: Any) -> Any:
+def _usage(given: Any, facts: Mapping[str, Any]) -> Any:
     if not isinstance(given, Mapping):
         return None
     return normalise(
         {
+            "provider": _word(facts.get("mlflow_provider")),
             "input_tokens": given.get("input_tokens"),
             "output_tokens": given.get("output_tokens"),
             "total_tokens": given.get("total_tokens"),

@@ -29,6 +29,8 @@ from trailhound.model import Step
 
 SCOPE = "openinference.instrumentation."
 _JAVASCRIPT = "@arizeai/openinference-instrumentation-"
+_TASK = "execute_task "
+"""Before the name of a graph's node in spans of OpenLLMetry, which the converter to OpenInference (0.1.23) calls tools."""
 _DSPY = SCOPE + "dspy"
 _RECORDING = frozenset(
     (
@@ -58,7 +60,9 @@ def records_tools(scope: str) -> bool:
 
 
 def refine(step: Step, seen: Seen) -> None:
-    if step.kind == "tool":
+    if step.kind == "tool" and step.name.startswith(_TASK):
+        step.kind, step.container, step.tool = "other", True, None
+    elif step.kind == "tool":
         _hand_over(step, seen)
         unwrap_python(step)
         langchain.unwrap_result(step)

@@ -14,6 +14,8 @@ _RESULT, _WAITS = "FunctionToolResult(", "run_item=ToolApprovalItem("
 
 _ANTHROPIC = "openlit.instrumentation.anthropic"
 """Copies Anthropic's counts, which leave the cached tokens out of the input (openlit 1.45)."""
+_GEMINI = ("openlit.instrumentation.google_ai_studio", "openlit.instrumentation.vertexai")
+"""Copy Gemini's counts, which leave the reasoning out of the output (openlit 1.45)."""
 _RECORDING = frozenset(
     ("agno", "claude_agent_sdk", "google_adk", "langchain", "langgraph", "openai_agents", "smolagents", "strands")
 )
@@ -27,6 +29,8 @@ def records_tools(scope: str) -> bool:
 def refine(step: Step, seen: Seen) -> None:
     if step.usage is not None and step.instrumentation == _ANTHROPIC:
         step.usage = normalise(seen.facts, exclusive=True)
+    if step.usage is not None and step.instrumentation in _GEMINI and step.usage.reasoning_tokens:
+        step.usage.output_tokens = (step.usage.output_tokens or 0) + step.usage.reasoning_tokens
     if step.kind == "agent" and step.agent is None:
         step.kind = "other"  # still a container: a turn of the agent around it
     tool = step.tool

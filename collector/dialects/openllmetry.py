@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trailhound.collector.dialects import langchain
+from trailhound.collector.dialects import langchain, transcripts
 from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, HANDOFF, LLM, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import literal
 from trailhound.collector.dialects.cut import loaded
@@ -17,6 +17,9 @@ from trailhound.model import Step
 
 _RECORDING = ("langchain", "openai_agents", "llamaindex")
 """Instrumentations that give each tool a span; those of bare model clients and of CrewAI do not."""
+
+_NO_ANSWER = "replies"
+"""What the instrumentation of Haystack 2 writes for every answer: the name of the output that holds it."""
 
 
 def records_tools(scope: str) -> bool:
@@ -29,6 +32,10 @@ def refine(step: Step, seen: Seen) -> None:
         _tool(step)
     elif step.kind == "agent" and step.agent is None:
         step.agent = facts.get("entity") or facts.get("workflow")
+    elif step.container:
+        transcripts.add(step, facts.get("output"))
+    elif step.output == _NO_ANSWER and step.kind == "llm" and step.instrumentation.endswith(".haystack"):
+        step.output = None
     if step.agent is None and isinstance(facts.get("lc_agent"), str):
         step.agent = facts["lc_agent"]
 

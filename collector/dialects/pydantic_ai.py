@@ -8,11 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from trailhound.canonical import digest, parse_json
+from trailhound.collector.dialects import pydantic_ai_first
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import text
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.messages import hear, say
-from trailhound.model import Approval, Step
+from trailhound.model import Approval, Failure, Step
+
+_RETRY = "\n\nFix the errors and try again."
+"""The end of what the model is told of a call that failed, 0.0.5 to 2.68."""
 
 
 def refine(step: Step, seen: Seen) -> None:
@@ -23,6 +27,7 @@ def refine(step: Step, seen: Seen) -> None:
         _agent(step, facts)
     elif step.kind == "llm" and "events" in facts:
         _events(step, facts["events"])
+    pydantic_ai_first.refine(step, seen)
     if facts.get("span_type") == "pending_span":  # logfire's announcement of a span that is still open
         step.kind, step.container, step.usage = "other", False, None
 
@@ -33,6 +38,13 @@ def _tool(step: Step, facts: dict[str, Any]) -> None:
     message = facts.get("message")
     if isinstance(message, str) and message.startswith("running output function"):
         step.kind = "other"  # the last step of a run that builds its answer; no tool
+
+
+def settle(step: Step) -> None:
+    """Up to 1.0 a tool that asked for another try ended well; what the model was then told shows that it did not."""
+    tool = step.tool
+    if tool is not None and step.status == "ok" and isinstance(tool.result, str) and tool.result.endswith(_RETRY):
+        step.status, step.error = "error", Failure("ModelRetry", tool.result.removesuffix(_RETRY))
 
 
 def _agent(step: Step, facts: dict[str, Any]) -> None:
@@ -84,6 +96,7 @@ DIALECT = Dialect(
     order=40,
     keys=("pydantic_ai.", "model_request_parameters"),
     scopes=("pydantic-ai", "pydantic_ai"),
+    names=pydantic_ai_first.NAMES,
     fields={
         "input_tokens": ("gen_ai.aggregated_usage.input_tokens",),
         "output_tokens": ("gen_ai.aggregated_usage.output_tokens",),
@@ -117,4 +130,5 @@ DIALECT = Dialect(
     records_tools=lambda scope: True,
     tells_of_pauses=lambda scope: "before",
     refine=refine,
+    settle=settle,
 )

@@ -16,7 +16,7 @@ from trailhound.collector.dialects.coerce import literal, model_of, money, text,
 from trailhound.collector.dialects.cut import is_cut
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
-from trailhound.collector.dialects.toolcalls import plain, tool_call
+from trailhound.collector.dialects.toolcalls import of_request, plain, tool_call
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Span, Step
 
@@ -35,8 +35,8 @@ _TOOL_NAME_FRAMES = (
 """What instrumentations put before a tool's name when they name its span."""
 
 
-_TOOL_SPAN = "execute_tool "
-"""What the specification puts before a tool's name in the name of its span."""
+_TOOL_SPAN, _AGENT_SPAN = "execute_tool ", "invoke_agent "
+"""What the specification puts before the name of a tool, and of an agent, in the name of its span."""
 
 
 def dialects(package: ModuleType) -> list[Dialect]:
@@ -106,8 +106,17 @@ def _finish(step: Step, facts: dict[str, Any]) -> None:
         step.tool = None  # a dialect may know better what looked like a call
     if "told" in facts and not step.tool_responses:
         unnamed.add(step, facts["told"])
-    if step.kind == "agent" and step.agent is None and "told_kind" in facts:
-        step.agent = step.name.removesuffix(".agent")
+    if step.kind == "agent" and step.agent is None:
+        if "told_kind" in facts:
+            step.agent = step.name.removesuffix(".agent")
+        elif step.name.startswith(_AGENT_SPAN) and not _is_of_model(step):
+            step.agent = step.name.removeprefix(_AGENT_SPAN)
+
+
+def _is_of_model(step: Step) -> bool:
+    """Whether the span is named after the model: the agent has no name (Vercel AI 7)."""
+    model = step.model
+    return model is not None and step.name.removeprefix(_AGENT_SPAN) in (model.request, model.response)
 
 
 def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
@@ -139,6 +148,8 @@ def _fill(step: Step, seen: Seen) -> None:
         facts.update(
             {fact: count for fact, count in guessed.counts_in(facts["usage_object"]).items() if fact not in facts}
         )
+    if "fresh_tokens" in facts and "input_tokens" not in facts:
+        facts.update(input_tokens=facts["fresh_tokens"], exclusive=True)
     if ("input_tokens" in facts or "output_tokens" in facts) and (step.kind != "other" or step.container):
         step.usage = normalise(facts, exclusive=bool(facts.get("exclusive")))
     if "cost" in facts:
@@ -174,7 +185,7 @@ def _fill_tool(step: Step, seen: Seen) -> None:
     if result is None and "event_output" in facts:
         result = plain(facts["event_output"][0].get("content"))
     arguments, result = messages.of_tool(arguments), messages.of_tool(result)
-    step.tool = tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))
+    step.tool = of_request(tool_call(name, text(facts.get("call_id")), arguments, parse_json(result)))
     given = step.tool.arguments
     if isinstance(given, str) and given[:1] in ("{", "["):
         if not isinstance(read := literal(given), str):  # a Python repr (LangChain under OpenLIT and OpenInference)

@@ -26,6 +26,7 @@ _OWN_IDS = ("lc_run-", "run-")
 """Before LangChain's own id of a message, which comes next where the provider's is missing: of streamed answers."""
 _REACH = 1000
 """Characters of a usage that are looked through."""
+_ANTHROPIC = re.compile(r'"(input|cache_read_input|cache_creation_input)_tokens": ?(\d+)')
 _DETAIL = re.compile(r'\b(cached|cache_read|cacheRead|reasoning)(?:_tokens=|(?:_tokens|InputTokens)?": ?)(\d+)')
 
 
@@ -38,8 +39,16 @@ def complete(step: Step, seen: Seen) -> None:
     identify(step, output)
     if any(call.call_id is None for call in step.tool_requests):
         _requests(step, output)
-    if not step.tool_responses and any(_of_a_tool(path, value) for (_, path), value in seen.flat.get("input", ())):
+    if not step.tool_responses and _answers(seen):
         _responses(step, seen.facts.get("input"))
+
+
+def _answers(seen: Seen) -> bool:
+    """Whether tools' results are among the input, whatever the flattened messages make of them."""
+    given = seen.facts.get("input")
+    if isinstance(given, str) and '"tool_result"' in given:
+        return True
+    return any(_of_a_tool(path, value) for (_, path), value in seen.flat.get("input", ()))
 
 
 def identify(step: Step, output: Any) -> None:
@@ -70,6 +79,8 @@ def details(step: Step, output: Any) -> None:
     places = sorted({output.rfind(mark) for mark in _USAGES} - {-1}, reverse=True)
     told = (dict(_DETAIL.findall(output[at : at + _REACH])) for at in places)
     found = next(filter(None, told), {})
+    if usage.cache_read_tokens is None and places:
+        _add_cache(usage, output[places[0] : places[0] + _REACH])
     if usage.cache_read_tokens is None:
         usage.cache_read_tokens = whole(found.get("cached", found.get("cache_read")))
         if (bedrock := whole(found.get("cacheRead"))) is not None:  # its input leaves cached tokens out
@@ -77,6 +88,16 @@ def details(step: Step, output: Any) -> None:
             usage.input_tokens = None if usage.input_tokens is None else usage.input_tokens + bedrock
     if usage.reasoning_tokens is None:
         usage.reasoning_tokens = whole(found.get("reasoning"))
+
+
+def _add_cache(usage: Usage, counts: str) -> None:
+    """Anthropic's own counts leave cached tokens out of the input: so does an instrumentation that copies them."""
+    own = {name: int(number) for name, number in _ANTHROPIC.findall(counts)}
+    if usage.input_tokens is None or usage.input_tokens != own.get("input") or "cache_read_input" not in own:
+        return
+    usage.cache_read_tokens, written = own["cache_read_input"], own.get("cache_creation_input")
+    usage.cache_write_tokens = written if usage.cache_write_tokens is None else usage.cache_write_tokens
+    usage.input_tokens += usage.cache_read_tokens + (written or 0)
 
 
 def _answer_id(output: str) -> str | None:
@@ -100,5 +121,5 @@ def _requests(step: Step, output: Any) -> None:
 def _responses(step: Step, given: Any) -> None:
     """The first gives results the role of a user, and of several in one message keeps the last; the other drops ids."""
     talk = Conversation()
-    hear(talk, given)
+    hear(talk, given, retold=True)
     step.tool_responses = tuple(talk.responses)

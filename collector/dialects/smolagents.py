@@ -13,7 +13,7 @@ _ANSWER = "FinalAnswerTool"
 
 
 def refine(step: Step, seen: Seen) -> None:
-    if step.kind == "tool" and step.name == _ANSWER:
+    if step.kind == "tool" and step.name.removesuffix(".__call__") == _ANSWER:
         step.kind, step.output = "other", seen.facts.get("output")
 
 

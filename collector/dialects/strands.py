@@ -1,7 +1,8 @@
 """Strands Agents: arguments, results and interrupts in span events; the agent span's usage is a running total.
 
 strands-agents 1.62. By default content is in events of the old OTel convention with Bedrock parts as JSON text. The usage
-of an agent span adds up over the life of the Agent object, so it says nothing about one run and is dropped.
+of an agent span adds up over the life of the Agent object, so it says nothing about one run and is dropped. Up to 0.1 the
+spans had names of their own, the content in attributes, and a tool's arguments in `tool.parameters`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.base import CHAIN, LLM, TOOL, Dialect, Seen
 from trailhound.collector.dialects.coerce import literal, model_of
+from trailhound.collector.dialects.toolcalls import plain, tool_call
 from trailhound.model import Approval, Step
 
 _FRAMEWORK = "strands-agents"
@@ -25,10 +27,18 @@ def refine(step: Step, seen: Seen) -> None:
             None, step.model.request, step.model.response
         )  # the provider follows from the model's name
     if step.kind == "tool":
+        _first_form(step, seen)
         _tool(step)
     elif step.kind == "agent":
         step.usage = None
         _interrupt(step, seen)
+
+
+def _first_form(step: Step, seen: Seen) -> None:
+    """Take the arguments from beside the whole request, and the result out of its text parts."""
+    tool, given = step.tool, seen.span.attributes.get("tool.parameters")
+    if tool is not None and given is not None and seen.span.scope.name == _FRAMEWORK:
+        step.tool = tool_call(tool.name, tool.call_id or seen.span.attributes.get("tool.id"), given, plain(tool.result))
 
 
 def _tool(step: Step) -> None:
@@ -66,8 +76,10 @@ def _request(step: Step, item: dict[str, Any]) -> Approval:
 DIALECT = Dialect(
     name="strands",
     order=55,
-    scopes=("strands.telemetry.tracer", "strands."),
+    scopes=("strands.telemetry.tracer", "strands.", _FRAMEWORK),
     keys=("event_loop.cycle_id", "agent_loop.cycle_id"),
+    fields={"tool_status": ("tool.status",)},
+    names={"Model invoke": LLM, "Cycle ": CHAIN, "Tool: ": TOOL},
     records_tools=lambda scope: True,
     tells_of_pauses=lambda scope: "before",
     refine=refine,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trailhound.collector.dialects import guessed
-from trailhound.collector.dialects.base import Dialect, KindOf, Refine, Seen
+from trailhound.collector.dialects.base import Dialect, KindOf, Refine, Seen, instruments
 from trailhound.collector.dialects.coerce import REDACTED
 from trailhound.model import Span
 
@@ -287,4 +287,9 @@ def _first_said(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _told_by(name: str, marks: tuple[str, ...]) -> bool:
-    return any(name == mark or (mark.endswith(".") and name.startswith(mark)) for mark in marks)
+    return any(
+        name == mark
+        or (mark.endswith(".") and name.startswith(mark))
+        or (mark.startswith("*") and instruments(name, mark[1:]))
+        for mark in marks
+    )

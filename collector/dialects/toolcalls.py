@@ -18,6 +18,8 @@ _PYTHON = frozenset(("args", "kwargs", "sanitize_inputs_outputs"))
 """OpenInference (LlamaIndex, smolagents), Traceloop's decorators; the last is an argument of smolagents' own."""
 _AUTOGEN = frozenset(("args", "cancellation_token"))
 """Parameters of `BaseTool.run_json` of AutoGen, as OpenInference records a call of it."""
+_REQUEST = frozenset(("arguments", "args", "input", "name", "id", "call_id", "toolUseId", "type"))
+"""Keys of what a model asks for."""
 _OUTPUTS = ("text", "json", "error-text", "error-json", "content")
 """`type` of a `LanguageModelV2ToolResultOutput`."""
 _SHARED = 4096
@@ -44,6 +46,17 @@ def call_of(part: Json) -> ToolCall | None:
         if inner.get(key) is not None:
             return tool_call(name, call_id(part), inner[key])
     return tool_call(name, call_id(part), None)
+
+
+def of_request(call: ToolCall) -> ToolCall:
+    """`call` with the arguments out of the model's whole request, where that was recorded for them (Strands 0.1, Respan)."""
+    given = call.arguments
+    if given.__class__ is not dict or given.get("name") != call.name or not given.keys() <= _REQUEST:
+        return call
+    asked = call_of(given)
+    if asked is None or asked.arguments is None:
+        return call
+    return ToolCall(call.name, call.call_id or asked.call_id, asked.arguments, call.result, asked.arguments_hash)
 
 
 def asked_before(messages: Any) -> Iterator[list[ToolCall]]:

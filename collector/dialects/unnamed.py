@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from trailhound.collector.dialects.conversation import ROLES, Conversation
+from trailhound.collector.dialects.conversation import Conversation
+from trailhound.collector.dialects.retold import last_answer
 from trailhound.collector.dialects.shapes import MessageReader
 from trailhound.model import Step, ToolCall
+
+
+_OURS = "."
+"""Between a span's id and a number, in the ids that calls without one are given."""
+
+
+def is_ours(step: Step, call: ToolCall) -> bool:
+    """Whether the call, told by this model call, was given its id here."""
+    return call.call_id is not None and call.call_id.startswith(step.span_id + _OURS)
 
 
 def new_calls(messages: list[Any]) -> list[ToolCall]:
@@ -18,7 +28,7 @@ def new_calls(messages: list[Any]) -> list[ToolCall]:
 
     Those of earlier answers were new to earlier model calls.
     """
-    at = next((i for i in range(len(messages) - 1, -1, -1) if _answers(messages[i])), None)
+    at = last_answer(messages)
     if at is None:
         return []
     asked, given = Conversation(), Conversation()
@@ -31,11 +41,6 @@ def new_calls(messages: list[Any]) -> list[ToolCall]:
     return [ToolCall(call.name, call.call_id, call.arguments, result, call.arguments_hash) for call, result in pairs]
 
 
-def _answers(message: Any) -> bool:
-    role = message.get("role", message.get("type")) if isinstance(message, dict) else None
-    return isinstance(role, str) and ROLES.get(role) == "assistant"
-
-
 def add(step: Step, calls: list[ToolCall]) -> None:
     """Give `step`, the model call that was given the results of `calls`, both ends of each, under an id of its own.
 
@@ -45,6 +50,6 @@ def add(step: Step, calls: list[ToolCall]) -> None:
         if call.call_id is not None:
             step.tool_responses += (ToolCall("", call.call_id, None, call.result),)
             continue
-        call_id = f"{step.span_id}.{number}"
+        call_id = f"{step.span_id}{_OURS}{number}"
         step.tool_requests += (ToolCall(call.name, call_id, call.arguments, None, call.arguments_hash),)
         step.tool_responses += (ToolCall("", call_id, None, call.result),)

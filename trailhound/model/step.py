@@ -103,7 +103,8 @@ class Step:
     received_ns: int = 0
     dialects: tuple[str, ...] = ()
     container: bool = False
-    """True for agent, chain, workflow and turn spans: they wrap calls and are none themselves."""
+    """True for agent, chain, workflow and turn spans: they wrap calls and are none themselves. A model call that is one is
+    the first call of an agent that goes on inside it, and counts beside those."""
     agent: str | None = None
     """The agent's name on the span itself; the assembler fills it in from the nearest enclosing agent."""
     session_id: str | None = None

@@ -245,6 +245,53 @@ def test_a_request_without_response_is_no_executed_call() -> None:
     assert run.run.totals.tool_calls == 0
 
 
+def test_a_call_that_no_answer_shows_is_told_by_the_model_call_that_is_given_its_result() -> None:
+    told = ToolCall("refund", "c1", {"x": 1}, "done", digest({"x": 1}))
+    steps = [
+        step("p", "", "other", 0, container=True, end=10),
+        step("m1", "p", "llm", 1, tokens=(1, 1)),
+        step("m2", "p", "llm", 5, tokens=(1, 1), tool_responses=(told,)),
+    ]
+    for order in itertools.permutations(steps):
+        run = assembled(list(order))
+        calls = [s for s in run.steps() if s.kind == "tool"]
+        assert [(s.synthetic, s.status, s.tool) for s in calls] == [(True, "ok", told)]
+        assert run.run.totals.tool_calls == 1
+    asking = step("m0", "p", "llm", 0.5, tokens=(1, 1), tool_requests=(request("c1", args={"x": 1}),))
+    for order in itertools.permutations([*steps, asking]):  # it is the same call, told by who asked for it
+        calls = [s for s in assembled(list(order)).steps() if s.kind == "tool"]
+        assert [(s.span_id, s.tool and s.tool.arguments) for s in calls] == [("m0", {"x": 1})]
+
+
+def test_calls_without_ids_are_told_once_where_a_model_call_wraps_another() -> None:
+    def told(span_id: str) -> dict[str, Any]:
+        call = ToolCall("refund", f"{span_id}.0", {"x": 1}, None, digest({"x": 1}))
+        return {"tool_requests": (call,), "tool_responses": (ToolCall("", f"{span_id}.0", None, "done"),)}
+
+    steps = [
+        step("p", "", "other", 0, container=True, end=10),
+        step("w", "p", "llm", 1, end=4, tokens=(5, 1), **told("w")),
+        step("m", "w", "llm", 2, tokens=(5, 1), **told("m")),
+    ]
+    for order in itertools.permutations(steps):
+        for together in (1, 3):
+            run = assembled(list(order), together)
+            assert [s.span_id for s in run.steps() if s.kind == "tool"] == ["m"]
+            assert run.run.totals.tool_calls == 1
+
+
+def test_a_model_call_that_the_agent_goes_on_inside_counts_beside_those() -> None:
+    steps = [
+        step("m1", "", "llm", 0, end=9, tokens=(420, 38), container=True),
+        tool("x", "m1", "find", 2),
+        step("m2", "m1", "llm", 4, tokens=(560, 61)),
+        step("m3", "m1", "llm", 6),
+    ]
+    for order in itertools.permutations(steps):
+        totals = assembled(list(order)).run.totals
+        assert (totals.llm_calls, totals.input_tokens, totals.output_tokens) == (3, 980, 99)
+
+
 @pytest.mark.parametrize("marker", [{"records_tools": True}, {"kind": "tool"}])
 def test_nothing_is_read_out_of_messages_where_tools_have_spans(marker: dict[str, Any]) -> None:
     extra = step("x", "p", marker.pop("kind", "other"), 4, tool=ToolCall("refund", "c1"), **marker)

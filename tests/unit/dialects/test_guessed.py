@@ -33,6 +33,14 @@ from trailhound.testing import make_span
         ("acme.parent_agent_name", ""),
         ("acme.metadata.agent_name", ""),
         ("acme.usage", "usage_object"),
+        ("acme.usage.metadata", "usage_object"),
+        ("acme.usage.non_cached_input_tokens", "fresh_tokens"),
+        ("acme.uncached_input_tokens", "fresh_tokens"),
+        ("acme.usage.partial.output_tokens", ""),
+        ("acme.entity.log_type", "told_kind"),
+        ("acme.llm.model", "response_model"),
+        ("llm_token_count_completion_details_reasoning", "reasoning_tokens"),
+        ("llm_token_count_total", ""),
         ("tokens", ""),
         ("kind", ""),
     ],
@@ -101,3 +109,10 @@ def test_a_usage_given_whole_fills_what_is_missing() -> None:
     step = read(make_span({"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 5, "acme.usage": usage}))
     assert step.usage is not None
     assert (step.usage.input_tokens, step.usage.cache_read_tokens) == (5, 2)
+
+
+def test_input_that_leaves_cached_tokens_out_is_added_up() -> None:
+    given = {"acme.non_cached_input_tokens": 304, "acme.cache_read_input_tokens": 256, "acme.output_tokens": 61}
+    usage = read(make_span(given)).usage
+    assert usage is not None
+    assert (usage.input_tokens, usage.cache_read_tokens) == (560, 256)

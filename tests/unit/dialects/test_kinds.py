@@ -79,7 +79,7 @@ def test_an_output_function_is_no_tool_call() -> None:
     [
         ({"gen_ai.operation.name": "chat"}, "", ("otel-genai",)),
         ({"openinference.span.kind": "LLM"}, "", ("openinference",)),
-        ({}, "openinference.instrumentation.langchain", ("openinference",)),
+        ({}, "openinference.instrumentation.langchain", ("openinference", "langchain")),
         ({"traceloop.entity.name": "x", "gen_ai.system": "openai"}, "opentelemetry.instrumentation.openai", ("otel-genai", "openllmetry")),
         ({"gen_ai.system": "openai"}, "opentelemetry.instrumentation.openai", ("otel-genai",)),
         ({"gen_ai.system": "openai"}, "pydantic-ai", ("otel-genai", "pydantic-ai")),
