@@ -13,7 +13,6 @@ from trailhound.collector.dialects.retold import last_answer
 from trailhound.collector.dialects.shapes import MessageReader
 from trailhound.model import Step, ToolCall
 
-
 _OURS = "."
 """Between a span's id and a number, in the ids that calls without one are given."""
 
