@@ -54,6 +54,8 @@ _PLAIN = {
     "session id": "session",
     "conversation id": "session",
     "invocation params": "parameters",
+    "tool": "said_tool",
+    **dict.fromkeys(("parameters", "arguments", "args", "params"), "said_arguments"),
 }
 """All words of a key without a name space -> the fact."""
 _COUNTED = frozenset(("usage", "tokens", "token"))

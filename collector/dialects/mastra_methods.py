@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from trailhound.collector.dialects.base import AGENT, Dialect, Seen
 from trailhound.collector.dialects.coerce import text
-from trailhound.model import Step
+from trailhound.model import Failure, Step
 
 _COMPONENT = "componentName"
+_FAILED = "TOOL_EXECUTION_FAILED"
+"""Code in the error that Mastra gives the model for the result of a tool that threw."""
 _RUNS = ("agent.generate", "agent.stream")
 
 
@@ -18,6 +20,9 @@ def refine(step: Step, seen: Seen) -> None:
     named = text(seen.span.attributes.get(_COMPONENT))
     if step.kind in ("agent", "llm", "tool"):
         step.agent = named or step.agent
+    given = step.tool.result if step.tool is not None else None
+    if isinstance(given, dict) and given.get("code") == _FAILED and step.status == "ok":
+        step.status, step.error = "error", Failure(_FAILED, text(given.get("message")))
 
 
 DIALECT = Dialect(

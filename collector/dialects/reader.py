@@ -126,7 +126,7 @@ def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
     told = guessed.kind_of(facts.get("told_kind"))
     if told is not None:
         return told
-    if "tool_name" in facts:
+    if "tool_name" in facts or ("said_tool" in facts and "said_arguments" in facts):  # the latter: Effect's AI
         return TOOL
     if span.name.startswith(_TOOL_SPAN):  # one that failed may have lost all else (ADK for JavaScript)
         return TOOL
@@ -176,10 +176,12 @@ def _named_in(parameters: Any) -> Any:
 
 def _fill_tool(step: Step, seen: Seen) -> None:
     facts = seen.facts
-    named = facts.get("tool_name", facts.get("plain_tool") if "told_kind" in facts else None)
+    named = facts.get("tool_name", facts.get("plain_tool") if "told_kind" in facts else facts.get("said_tool"))
     name = text(named) or text(facts.get("entity")) or bare_name(step.name)
     arguments = facts["arguments"] if "arguments" in facts else facts.get("input")
     result = facts["result"] if "result" in facts else facts.get("output")
+    if arguments is None and "said_tool" in facts:
+        arguments = facts.get("said_arguments")
     if arguments is None and "event_input" in facts:
         arguments = facts["event_input"][0].get("content")
     if result is None and "event_output" in facts:

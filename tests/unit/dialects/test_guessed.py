@@ -43,6 +43,9 @@ from trailhound.testing import make_span
         ("llm_token_count_total", ""),
         ("tokens", ""),
         ("kind", ""),
+        ("tool", "said_tool"),
+        ("parameters", "said_arguments"),
+        ("acme.parameters", ""),
     ],
 )
 def test_words_of_a_key(key: str, fact: str) -> None:
@@ -116,3 +119,15 @@ def test_input_that_leaves_cached_tokens_out_is_added_up() -> None:
     usage = read(make_span(given)).usage
     assert usage is not None
     assert (usage.input_tokens, usage.cache_read_tokens) == (560, 256)
+
+
+def test_a_tool_and_its_parameters_by_their_bare_names() -> None:
+    """Effect's AI packages (0.37): `Toolkit.handle` under the application's scope."""
+    step = read(make_span({"tool": "refund", "parameters": '{"eur": 5}'}, name="Toolkit.handle"))
+    assert step.tool is not None
+    assert (step.kind, step.tool.name, step.tool.arguments) == ("tool", "refund", {"eur": 5})
+
+
+def test_either_of_them_alone_is_no_call() -> None:
+    for attributes in ({"tool": "hammer"}, {"parameters": "{}"}):
+        assert read(make_span(attributes)).kind == "other"

@@ -140,6 +140,14 @@ def test_methods_of_mastra_name_the_agent() -> None:
     assert (step.kind, step.container, step.agent) == ("agent", True, "support")
 
 
+def test_the_error_of_a_tool_that_threw_is_its_result_in_early_mastra() -> None:
+    thrown = {"message": "unknown postcode", "code": "TOOL_EXECUTION_FAILED", "details": {}}
+    given = {"ai.operationId": "ai.toolCall", "ai.toolCall.name": "quote", "componentName": "support"}
+    step = step_of(given | {"ai.toolCall.result": json.dumps(thrown)})
+    assert step.error is not None
+    assert (step.status, step.error.message, step.agent) == ("error", "unknown postcode", "support")
+
+
 def test_the_generation_of_mastra_s_first_exporter_has_the_sum_and_its_steps_are_the_calls() -> None:
     scope = "@mastra/otel"
     counts = {"gen_ai.usage.input_tokens": 980, "gen_ai.usage.output_tokens": 60}
