@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -18,7 +18,7 @@ LUMP = 100
 """Runs beyond two windows that are let go of together."""
 RECENT, TOO_MANY = 10, 5
 """While so many of the last runs are out of the ordinary, the baseline learns nothing."""
-NEAR = 64
+NEAR = 16
 """Runs over which it is worth going to a place that somebody asks about."""
 SLACK, AROUND = 64, 2
 """Runs that come or go before what was noted of a median says nothing any more, and how far from a place it was noted."""
@@ -80,7 +80,7 @@ class Observed:
         """What is normal there, once it was asked for."""
         self._edits = 0
         """Runs that came or went."""
-        self._glimpse: tuple[tuple[Place, int, int] | None, dict[int, list[float]]] = (None, {})
+        self._glimpse: tuple[tuple[Place, int, int] | None, list[Logs], dict[int, list[float]]] = (None, [], {})
         """What was looked at from afar last: where, and what was known then."""
 
     @property
@@ -129,18 +129,18 @@ class Observed:
         """The logarithms of a metric that the baseline at `place` is made of, sorted, as far as runs are judged now."""
         seen = (place, self._edits, self._at)
         if self._glimpse[0] != seen:
-            self._glimpse = (seen, {})
-        known = self._glimpse[1]
-        if metric not in known:
             index = self._index_of(place)
+            self._glimpse = (seen, self._kept_before(index), {})
             if index > self._at:
                 self._again[place[1]] = None
-            known[metric] = sorted(log for run in self._kept_before(index) if (log := _log(run, metric)) is not None)
+        _, kept, known = self._glimpse
+        if metric not in known:
+            known[metric] = sorted([log for logs in kept if (log := logs[metric]) is not None])
         return known[metric]
 
-    def _kept_before(self, index: int) -> Iterator[Observation]:
+    def _kept_before(self, index: int) -> list[Logs]:
         kept = (run for run in reversed(self._runs[:index]) if run.kept)
-        return islice(kept, self._settings.window)
+        return [run.logs or logs_of(run.values) for run in islice(kept, self._settings.window)]
 
     def put(self, observation: Observation) -> int:
         """Take a run, in place of what was known of it; returns its index. What comes after it is looked at anew."""
@@ -274,8 +274,3 @@ class Observed:
         self._windows = Windows(
             self._settings.window, (logs_of(run.values) for run in self._runs[: self._at] if run.kept)
         )
-
-
-def _log(run: Observation, metric: int) -> float | None:
-    run.logs = run.logs or logs_of(run.values)
-    return run.logs[metric]
