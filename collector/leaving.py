@@ -95,7 +95,8 @@ class Leaving:
         parked.take(entry, segment)
         run.first_segment, run.since_ns = segment, run.touched_ns
 
-    def closed(self, key: Key, now_ns: int) -> None:
+    def closed(self, key: Key, run: LiveRun, now_ns: int) -> None:
+        self._room.close(key, run.weight)
         self._over.set(key, now_ns + LINGER_NS)
 
     def hurry(self, key: Key, now_ns: int) -> None:

@@ -172,7 +172,7 @@ class Watch:
             self.background.ended(run.run, run.judged(), run.first_segment)
             self._wider.ended(run)
         self._dirty[_key(run)] = run
-        self._leaving.closed(_key(run), now_ns)
+        self._leaving.closed(_key(run), run, now_ns)
         if status == "completed":
             self._idle.learn(run)
         self._count_closed(run.run.trajectory_id, reason)

@@ -19,32 +19,43 @@ class Room:
         self._limit = limit_bytes
         self._weights: OrderedDict[Key, int] = OrderedDict()
         self._whole: OrderedDict[Key, int] = OrderedDict()
-        """Those of the runs that are not packed."""
+        """Those of the runs that are not packed and may go on."""
+        self._over: OrderedDict[Key, int] = OrderedDict()
+        """Those that are not packed and are over."""
         self.used = self._used_whole = 0
         """Sum of the weights."""
 
     def touch(self, key: Key, weight: int) -> None:
         self.used += weight - self._weights.get(key, 0)
-        self._used_whole += weight - self._whole.get(key, 0)
+        self._used_whole += weight - self._whole.get(key, 0) - self._over.pop(key, 0)
         for weights in (self._weights, self._whole):
             weights[key] = weight
             weights.move_to_end(key)
 
+    def close(self, key: Key, weight: int) -> None:
+        """The run is over and in parts, as it was judged to its end, also if it was packed before."""
+        if key in self._weights:
+            self.used += weight - self._weights[key]
+            self._used_whole += weight - self._whole.pop(key, 0) - self._over.pop(key, 0)
+            self._weights[key] = self._over[key] = weight
+
     def forget(self, key: Key) -> None:
         """The run leaves memory, or is about to: its room is counted as free."""
         self.used -= self._weights.pop(key, 0)
-        self._used_whole -= self._whole.pop(key, 0)
+        self._used_whole -= self._whole.pop(key, 0) + self._over.pop(key, 0)
 
     def pack(self, runs: Mapping[Key, Packable], busy: Container[Key]) -> None:
         """Pack the runs that were touched longest ago, but none that is `busy`, while those in parts take too much.
 
+        Those that are over come first: nobody looks into them any more but for a late span, while one that is not would
+        be made whole again when it ends.
         One that was looked at is not looked at again before it is touched, whether it could be packed or not. Those
         that must go even if all are packed are left as they are: packing them would be for nothing.
         """
-        packed = len(self._weights) - len(self._whole)
+        packed = len(self._weights) - len(self._whole) - len(self._over)
         surplus = len(self._weights) - self._limit // PACKED_BYTES - packed
-        while self._whole and self._used_whole > WHOLE * self._limit:
-            key, weight = self._whole.popitem(last=False)
+        while (whole := self._over or self._whole) and self._used_whole > WHOLE * self._limit:
+            key, weight = whole.popitem(last=False)
             self._used_whole -= weight
             run = runs.get(key)
             if surplus > 0:

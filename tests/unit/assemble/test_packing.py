@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from trailhound.collector.assemble.packable import PARTS, Packable
+from trailhound.collector.assemble.room import Room
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
 from trailhound.document import finding_document, trajectory_document
@@ -82,6 +84,62 @@ def test_whoever_was_touched_longest_ago_is_packed_when_room_is_short() -> None:
     assert len(packed) == 8
     assert packed == sorted(packed, reverse=True)
     assert 0 < sum(packed) < 8
+
+
+class Held(Packable):
+    """A run of 30 kB, 13 kB of which are left when it is packed."""
+
+    __slots__ = PARTS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spans, self.content_bytes = 1, 10_000
+        self.from_bytes(b"")
+
+    def may_be_packed(self) -> bool:
+        return True
+
+    def to_bytes(self) -> bytes:
+        return b"x"
+
+    def from_bytes(self, packed: bytes) -> None:
+        for part in PARTS:
+            setattr(self, part, None)
+
+
+class TestRoom:
+    def room(self, runs: dict[tuple[str, str], Held]) -> Room:
+        room = Room(3 * runs["", "0"].weight)
+        for key, run in runs.items():
+            room.touch(key, run.weight)
+        return room
+
+    def packed(self, runs: dict[tuple[str, str], Held]) -> list[bool]:
+        return [run.packed for run in runs.values()]
+
+    def test_runs_that_are_over_are_packed_before_those_that_may_go_on(self) -> None:
+        runs = {("", str(number)): Held() for number in range(3)}
+        room = self.room(runs)
+        room.close(("", "2"), runs["", "2"].weight)
+        room.pack(runs, ())
+        assert self.packed(runs) == [True, False, True]  # the third, and then the one touched longest ago
+
+    def test_one_that_is_whole_again_when_it_ends_is_counted_and_packed_again(self) -> None:
+        runs = {("", str(number)): Held() for number in range(3)}
+        room, key = self.room(runs), ("", "0")
+        room.pack(runs, ())
+        assert self.packed(runs) == [True, True, False]
+        used = room.used
+        assert runs[key].judge is None  # type: ignore[attr-defined]
+        room.close(key, runs[key].weight)
+        assert room.used > used
+        room.pack(runs, ())
+        assert runs[key].packed
+        room.forget(key)
+        room.touch(("", "1"), runs["", "1"].weight)
+        for each in runs:
+            room.forget(each)
+        assert (room.used, room.excess()) == (0, None)
 
 
 def test_runs_that_left_memory_need_no_collector() -> None:
