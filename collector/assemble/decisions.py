@@ -104,6 +104,9 @@ class Judge:
         asked = [d for d in told if d.decision == "requested" and _may_name(d, call)]
         if asked and not self._complete:
             return ApprovalVerdict("unknown", None, f"asked for, and the answer cannot be seen: {_where(asked[0])}")
+        unasked = None if self._complete else known.unasked()
+        if unasked is not None:
+            return ApprovalVerdict("unknown", None, f"approved, and for which call cannot be seen: {_where(unasked)}")
         return ApprovalVerdict("missing" if self._complete or shown else "unknown")
 
 

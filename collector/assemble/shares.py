@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from trailhound.collector.assemble.filed import ANY_TOOL, Call, CallKey, Filed, Key, Place
 from trailhound.collector.assemble.matching import share_out
@@ -14,6 +15,7 @@ from trailhound.collector.assemble.words import (
     Known,
     Word,
     Words,
+    every_field,
     grants,
     is_wide_blank,
     latest,
@@ -73,7 +75,15 @@ class Shares:
         told, taken = self._by_arguments(filed)
         others = any(shelf.answers for shelf in self._shelves.of(filed.places))
         by_id = Heard(Words(own), lambda word: True)
-        return Known(by_id, told, self._wide(filed), [*left, *([] if taken is None else [taken])], others)
+        used = [*left, *([] if taken is None else [taken])]
+        return Known(by_id, told, self._wide(filed), used, others, partial(self._unasked, filed))
+
+    def _unasked(self, filed: Filed) -> Approval | None:
+        assert filed.call is not None
+        trace = (filed.key[0], f"trace:{filed.key[1]}")
+        answers = self._spoken.unasked(trace, filed.places) if trace in filed.places else ()
+        before = [a for a in answers if grants(a) and a.decided_ns <= filed.call.start_ns]
+        return max(before, key=lambda a: (a.decided_ns, *every_field(a)), default=None)
 
     def rivals(self, filed: Filed) -> Iterator[Call]:
         """The calls whose approval may be another one because of this call, itself included."""

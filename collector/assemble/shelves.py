@@ -195,7 +195,10 @@ class Shelves:
     def touched(self, filed: Filed) -> list[CallKey]:
         """The calls that may depend on what is filed here."""
         keys = filed.found_under()
-        broad = any(key[0] in ("tool", "turn") for key in keys) and filed.call is None
+        paused = any(
+            d.turn is not None for d in filed.decisions
+        )  # an answer names no call, and a request tells whose it is
+        broad = paused or (any(key[0] == "tool" for key in keys) and filed.call is None)
         refuses = any(
             d.decision not in ("approved", "edited", "requested") or d.turn is not None for d in filed.decisions
         )

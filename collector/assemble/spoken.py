@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from trailhound.collector.assemble.filed import Filed, Key, Place
@@ -36,6 +36,18 @@ class Spoken:
         return [
             filed for filed in map(self._shelves.filed.__getitem__, carriers) if any(map(asks_in_turn, filed.decisions))
         ]
+
+    def unasked(self, trace: Place, places: Sequence[Place]) -> list[Approval]:
+        """The first answers to pauses, told in a trace, of those that are trusted and answer no request in `places`."""
+        answers = [word for word in self.words((trace,), ("turn", "0")) if word.trusted]
+        asking = self.asking(places) if answers else []
+        return [word.approval for word in answers if not any(self._asks(request, word) for request in asking)]
+
+    @staticmethod
+    def _asks(filed: Filed, answer: Word) -> bool:
+        said = answer.approval
+        asked = (d for d in filed.decisions if asks_in_turn(d) and d.decided_ns <= said.decided_ns)
+        return any(said.pause_id in (None, request.pause_id) for request in asked)
 
     def about(self, places: Iterable[Place], key: Key) -> list[Word]:
         """As `words`, with the answers to those that ask in a pause: such an answer names no call."""

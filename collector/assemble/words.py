@@ -75,6 +75,9 @@ class Known:
     """The approvals of one call that are for it. Those of wider scope are for each call that they are about."""
     others: bool
     """Whether any trusted decision about another call of the session is known: its decisions do reach us."""
+    unasked: Callable[[], Approval | None]
+    """Looks for an approval in the call's trace, before the call, that answers a pause of which no request was recorded:
+    it may be about this call, as it names none."""
 
     def __iter__(self) -> Iterator[Word]:
         return chain(self.by_id, self.by_arguments, self.wide)

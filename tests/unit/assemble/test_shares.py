@@ -15,6 +15,8 @@ from trailhound.config import Approvals
 from trailhound.model import ApprovalVerdict
 
 SESSION, OTHER = ("t", "session:s"), ("t", "session:u")
+OWN = ("t", "trace:trace")
+"""Where the calls are that are made here."""
 ONE, TWO, THREE = ("t", "trace:1"), ("t", "trace:2"), ("t", "trace:3")
 
 
@@ -163,11 +165,14 @@ def test_asking_about_what_is_touched_is_enough(seed: int) -> None:
 
 def _any_of(chance: random.Random) -> Filed:
     at_s, call_id, arguments = chance.randint(1, 12), chance.choice([None, "a", "b"]), chance.choice([ARGS, ARGS, MORE])
-    where = chance.choice([(SESSION,), (SESSION, ONE), (SESSION, TWO), (OTHER, ONE)])
+    where = chance.choice([(SESSION,), (SESSION, ONE), (SESSION, TWO), (OTHER, ONE), (SESSION, OWN), (OTHER, OWN)])
     user = chance.choice(["", "", "", "anna", "bert"])
     if chance.random() < 0.45:
         return at(call(at_s, arguments, call_id=call_id), *where, user=user)
     word = chance.choice(["approved", "approved", "approved", "denied", "cancelled", "edited", "requested"])
+    if chance.random() < 0.3:  # a pause, or an answer to one
+        about: dict[str, Any] = {"tool": "refund"} if word == "requested" else {"tool": None, "arguments": None}
+        return at(decision(at_s, **about, decision=word, turn=chance.choice([0, 0, 1])), *where, user=user)
     scope = chance.choice(["once", "once", "once", "session", "always"])
     named = None if call_id and chance.random() < 0.3 else arguments
     fields: dict[str, Any] = {
@@ -177,6 +182,21 @@ def _any_of(chance: random.Random) -> Filed:
         "service": chance.choice(["shop", "desk"]),
     }
     return at(decision(at_s, named, **fields, holds=word == "requested" and chance.random() < 0.5), *where, user=user)
+
+
+def test_an_answer_to_a_pause_that_nobody_recorded_may_be_about_any_call_of_its_trace() -> None:
+    """Langfuse leaves out by what a graph was stopped, and shows with what it was resumed."""
+    resumed = at(decision(5, None, tool=None, turn=0), SESSION, OWN)
+    asked = at(decision(3, MORE, decision="requested", turn=0), SESSION)
+    before, after = at(call(4), SESSION, OWN), at(call(10), SESSION, OWN)
+    assert verdicts(resumed, after, shown=True) == ["unknown"]
+    assert verdicts(resumed, before, after, shown=True) == ["missing", "unknown"]
+    assert verdicts(resumed, asked, after, shown=True) == ["missing"]  # it was about that
+    assert verdicts(resumed, after, complete=True) == ["missing"]
+    assert verdicts(at(resumed, SESSION, ONE), after, shown=True) == ["missing"]
+    assert verdicts(resumed, after, shown=True, trust={"services": ["desk"]}) == ["missing"]
+    denied = at(decision(5, None, tool=None, decision="denied", turn=0), SESSION, OWN)
+    assert verdicts(denied, after, shown=True) == ["missing"]
 
 
 @pytest.mark.parametrize("refusal", ["denied", "cancelled", "expired"])
