@@ -189,7 +189,7 @@ class Places:
         runs = self._traces[key].runs
         back = {(key[0], trace_id) for run in runs for trace_id in run.run.trace_ids} & self._retired | {key}
         self._retired -= back
-        changed: list[LiveRun] = []
+        changed = list(runs)  # they go on, and are retired again in their time, whether or not it says anything new
         for each in sorted(back):
             steps = [run.as_read(s) for run in runs for s in run.steps() if s.trace_id == each[1] and not s.synthetic]
             for source in self._sources.show(each, steps):
