@@ -15,6 +15,7 @@ from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
 from trailhound.collector.overhear import Told, told_by
 from trailhound.collector.parked import Heard, Parked
 from trailhound.collector.prices import prices_of
+from trailhound.collector.returning import Returning
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.model import LogRecord, Record, Run, Step
@@ -45,8 +46,9 @@ class Intake:
         self.counts = Counts()
         self.heard: dict[Key, list[Heard]] = {}
         """By (tenant, trace id): what log records said, where runs may be parked."""
-        self._config, self._places, self._recall, self._parked = config, places, recall, parked
-        self._touch, self._decide, self._renew, self._bring_back = touch, decide, renew, bring_back
+        self.returning = Returning(places, recall, parked, renew, bring_back)
+        self._config, self._places, self._parked = config, places, parked
+        self._touch, self._decide, self._renew = touch, decide, renew
         self._prices = prices_of(config.prices.file)
         self._full: dict[Key, None] = {}
         """Traces of runs that have as many steps as a run may have."""
@@ -62,20 +64,12 @@ class Intake:
         self.counts.rejected += decoded.rejected
         self.counts.received += len(decoded.spans) + len(decoded.rejected)
         traces = self._read(decoded.spans)
-        self._expect(traces)
+        self.returning.expect([[step for _, step in pairs] for pairs in traces])
         for pairs in traces:
             self._take_all(fed, pairs)
         self.counts.duplicate += fed.duplicate
         self.counts.stored += len(fed.new)
         return fed
-
-    def _expect(self, traces: Collection[list[tuple[Received, Step]]]) -> None:
-        """Let what the traces bring back be read together."""
-        if self._recall is None:
-            return
-        keys = ((step.tenant, step.trace_id) for [(_, step), *_] in traces)
-        parked = {} if self._parked is None else self._parked.met_by(step for pairs in traces for _, step in pairs)
-        self._recall.expect((key for key in keys if key not in self._places), parked.values())
 
     def _read(self, spans: list[Received]) -> Collection[list[tuple[Received, Step]]]:
         """The spans with their steps, by trace."""
@@ -94,7 +88,7 @@ class Intake:
 
     def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
         """Assemble the spans of one trace: all new ones at once, then those known already."""
-        self._meet_parked(step for _, step in pairs)
+        self.returning.meet(step for _, step in pairs)
         trace = self._open(pairs[0][1])
         if trace is None:
             fed.new += pairs
@@ -168,7 +162,7 @@ class Intake:
     def _hear(self, said: Step | None, alone: Step | None) -> None:
         step = said or alone
         assert step is not None
-        self._meet_parked((step,))
+        self.returning.meet((step,))
         if said is None and self._places.shows_session(step):
             self._touch(self._places.tell(step))
             self._keep_told()
@@ -186,48 +180,19 @@ class Intake:
             if self._parked is not None:
                 self.heard.setdefault(trace, []).append((None, step))
 
-    def _meet_parked(self, steps: Iterable[Step]) -> None:
-        """Bring back the parked runs that steps belong to or take up."""
-        if self._parked is not None and self._recall is not None:
-            for entry in self._parked.met_by(steps).values():
-                if (stored := self._recall.parked(entry)) is not None:
-                    self._bring_back(stored)
-
     def _open(self, step: Step) -> TraceRuns | None:
         """Open the step's trace, and bring it back if it has left memory; None for one that is full."""
         key = (step.tenant, step.trace_id)
         if (trace := self._places.find(key)) is not None:
             return trace
-        stored = self._recall(*key) if self._recall is not None else None
+        stored = self.returning.stored(key)
         if stored is not None and stored.full:
             self._note_full(key)
             return None
         trace = self._places.open(*key)
         if stored is not None:
-            self._bring_back(stored)
+            self.returning.bring_back(stored)
         return trace
-
-    def reopen(self, traces: Collection[Key]) -> None:
-        """Bring the runs of traces back from where they went."""
-        if self._recall is None:
-            return
-        self._recall.expect(trace for trace in traces if trace not in self._places)
-        for trace in traces:
-            stored = self._recall(*trace) if trace not in self._places else None
-            if stored is not None and not stored.full:
-                self._places.open(*trace)
-                self._bring_back(stored)
-
-    def call_back(self, now_ns: int) -> None:
-        """Bring parked runs back whose time is up."""
-        if self._parked is None or self._recall is None:
-            return
-        due = list(self._parked.due(now_ns))
-        if due:
-            self._recall.expect((), due)
-        for entry in due:
-            if (stored := self._recall.parked(entry)) is not None:
-                self._bring_back(stored)
 
     def _note_full(self, trace: Key) -> None:
         self._full[trace] = None

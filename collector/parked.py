@@ -85,6 +85,11 @@ class Parked:
         keys = (key for step in steps for hook in _hooks_of(step) for key in self._hooks.get(hook, ()))
         return {key: self._runs[key] for key in keys}
 
+    def of_traces(self, traces: Iterable[tuple[str, str]]) -> dict[RunKey, ParkedRun]:
+        """The parked runs that have one of these traces, each (tenant, trace id)."""
+        keys = (key for trace in traces for key in self._hooks.get(("trace", *trace), ()))
+        return {key: self._runs[key] for key in keys}
+
     def due(self, now_ns: int) -> Iterator[ParkedRun]:
         """Runs whose time is up; each is given once."""
         while self._due and self._due[0][0] <= now_ns:

@@ -143,7 +143,7 @@ class Watch:
             self._close_if_due(run, now_ns)
         self._over.judge()
         self._leaving.advance(now_ns)
-        self._intake.call_back(now_ns)  # closed next time
+        self._intake.returning.call_back(now_ns)  # closed next time
         self._wider.catch_up(now_ns)
 
     def _make_room(self) -> None:
@@ -227,7 +227,7 @@ class Watch:
     def _reopen(self) -> None:
         """Evidence has come for calls whose runs have left memory: they are judged again."""
         late, self.verdicts.late = self.verdicts.late, {}
-        self._intake.reopen(late)
+        self._intake.returning.reopen(late)
         self._settle_all()
 
     def _guard(self, run: LiveRun, judge: Callable[[], object]) -> None:

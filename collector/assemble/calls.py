@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from trailhound.collector.assemble.facts import ToolFacts
-from trailhound.collector.assemble.inner import speaks_for, spoken_for
+from trailhound.collector.assemble.inner import speaks_for, spoken_for, tells_decision
 from trailhound.collector.assemble.known import Known, asked_for, is_transfer, take_back
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.collector.assemble.news import Notes
@@ -106,7 +106,7 @@ class Calls:
             kind = step.kind
             if kind == "tool" and step.tool is not None:
                 self._add_span(step, step.tool, lineage, host)
-            elif step.speaks_for_parent:
+            elif tells_decision(step):
                 self._hear_child(step, lineage, host)
             elif step.container:
                 self._new += self._unseen.add_failed(step)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from trailhound.collector.assemble.inner import tells_decision
 from trailhound.collector.assemble.packing import Own
 from trailhound.collector.dialects import settle
+from trailhound.evaluators.tools import is_one_tool
 from trailhound.model import Approval, Step, ToolCall
 
 MAX_INNER = 8
@@ -40,7 +42,7 @@ class ToolFacts:
     def voices(self, span: Step) -> Sequence[Step]:
         """The spans below `span` that tell of its approval or execution."""
         known = self._children.get((span.trace_id, span.span_id), ())
-        return [child for child in known if child.speaks_for_parent]
+        return [child for child in known if tells_decision(child)]
 
     def forget_children(self, span: Step) -> None:
         """A later report takes the place of `span`: what is below it is asked anew whether it speaks for it."""
@@ -85,6 +87,7 @@ class ToolFacts:
         for child in self._children.get(key, ()):
             if child.speaks_for_parent:
                 _hear_child(derived, child)
+            if tells_decision(child):
                 self._tell_child(derived, child, span)
         if derived == now:
             return False
@@ -95,7 +98,7 @@ class ToolFacts:
     def _hear_inner(self, derived: Own, key: tuple[str, str]) -> None:
         """Add what the spans of the same call further in say, each as it was read; of several attempts, the last."""
         for _ in range(MAX_INNER):
-            attempts = [c for c in self._children.get(key, ()) if not c.speaks_for_parent]
+            attempts = [c for c in self._children.get(key, ()) if not tells_decision(c)]
             if not attempts:
                 return
             last = max(attempts, key=lambda c: (c.end_ns, c.order))
@@ -175,8 +178,9 @@ def _hear_child(derived: Own, child: Step) -> None:
 def _about(decision: Approval, derived: Own, span: Step) -> Approval:
     """The decision with the call it is about. The tool's span began before it, but waited for it before it ran."""
     assert span.tool is not None
-    if decision.call_id not in (None, span.tool.call_id) or decision.tool not in (None, span.tool.name):
-        return decision  # about another call
+    named = decision.tool is None or is_one_tool(decision.tool, span.tool.name)
+    if not named or decision.call_id not in (None, span.tool.call_id) or decision.turn is not None:
+        return decision  # about another call, or about what a run inside the tool asked for
     return replace(
         decision,
         call_id=decision.call_id or span.tool.call_id,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.collector.assemble.serving import bare_tool
+from trailhound.collector.dialects.approvals import NAME
 from trailhound.model import Step
 
 
@@ -15,7 +16,15 @@ def speaks_for(child: Step, span: Step) -> bool:
     An MCP server's error is in its own span alone (mcp 2.3), and a tool's exception in the span of the framework's core
     where the instrumentation around it was given the text of the error for a result (AutoGen 0.7 under OpenInference).
     """
-    return child.speaks_for_parent or _same_tool(child, span)
+    return tells_decision(child) or _same_tool(child, span)
+
+
+def tells_decision(child: Step) -> bool:
+    """Whether a span in a tool's may tell of a decision about that call: an approval's own, and any of the tool's code,
+    such as the function that asks a person. What models, agents and other tools in it tell is their own."""
+    if child.speaks_for_parent or not child.approvals or child.kind in ("tool", "llm", "agent"):
+        return child.speaks_for_parent
+    return any(decision.source == NAME for decision in child.approvals)
 
 
 def _same_tool(child: Step, span: Step) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from trailhound.collector.assemble.filed import Call, CallKey, Carrier
 from trailhound.collector.dialects import pause_is_binding
+from trailhound.evaluators.tools import is_one_tool
 from trailhound.model import Approval, Step, ToolCall
 
 Named = tuple[str, ...]
@@ -31,11 +32,13 @@ def call_of(step: Step) -> Call:
     return Call(call_key(step), tool.name, tool.call_id, tool.arguments_hash, began)
 
 
-def told_by(step: Step) -> tuple[Approval, ...]:
-    """The decisions read from it, and that of its own call, where that waits or was refused."""
+def told_by(step: Step, risky: Callable[[str], bool]) -> tuple[Approval, ...]:
+    """The decisions read from it, and that of its own call, where that waits or was refused; `risky`: whether a tool of
+    this name may need an approval."""
     if step.kind != "tool" or step.tool is None or step.synthetic:
         return step.approvals
-    told = tuple(_about(decision, step, step.tool) for decision in step.approvals)
+    own = risky(step.tool.name)
+    told = tuple(_about(decision, step, step.tool, own) for decision in step.approvals)
     if step.status == "pending":
         return (*told, _own(step, "requested", step.end_ns, pause_is_binding(step)))
     if step.status == "denied":
@@ -52,17 +55,20 @@ def by_session(told: Iterable[Approval]) -> dict[Named, tuple[Approval, ...]]:
     return found
 
 
-def _about(decision: Approval, step: Step, tool: ToolCall) -> Approval:
-    """What a call's own span says without naming a call is about that call.
+def _about(decision: Approval, step: Step, tool: ToolCall, risky: bool) -> Approval:
+    """What a call's own span says without naming a call is about that call, and what it says of a call id that it does
+    not have itself, if the tool is one of which decisions are told.
 
     A decision during the span came before the call ran: the tool itself waited for it.
     """
-    if decision.call_id not in (None, tool.call_id) or decision.tool not in (None, tool.name):
+    if decision.tool is not None and not is_one_tool(decision.tool, tool.name):
+        return decision
+    if decision.call_id not in (None, tool.call_id) and (tool.call_id is not None or not risky):
         return decision
     return replace(
         decision,
         tool=tool.name,
-        call_id=tool.call_id,
+        call_id=tool.call_id or decision.call_id,
         arguments_hash=decision.arguments_hash or tool.arguments_hash,
         decided_ns=_within(decision.decided_ns, step),
     )

@@ -125,7 +125,10 @@ class Verdicts:
 
     def _telling(self, decisions: Iterable[Approval]) -> tuple[Approval, ...]:
         """Those that may be about a high-risk call."""
-        return tuple(d for d in decisions if d.tool is None or self._tools.of(d.tool).high_risk)
+        return tuple(d for d in decisions if d.tool is None or self._is_risky(d.tool))
+
+    def _is_risky(self, tool: str) -> bool:
+        return self._tools.of(tool).high_risk
 
     def _gone(self, key: RunKey, file: _File, step: Step) -> list[CallKey]:
         """The step is no call any more, at least not of this run."""
@@ -163,7 +166,7 @@ class Verdicts:
     def _learn_from(self, step: Step, file: _File) -> list[CallKey]:
         """File what a span tells: each decision in the session that it names, else in that of its run."""
         carrier, touched = carrier_key(step), list[CallKey]()
-        told = by_session(self._telling(told_by(step)))
+        told = by_session(self._telling(told_by(step, self._is_risky)))
         for named in {**told, **file.named.get(carrier, {})}:
             place, user = ((step.tenant, f"session:{named[0]}"), named[1]) if named else (file.place, "")
             user = user or (file.user if place == file.place else "")

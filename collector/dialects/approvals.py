@@ -16,7 +16,8 @@ from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.coerce import text
 from trailhound.collector.dialects.conversation import ApprovalMark
-from trailhound.model import Approval, Decision, Step
+from trailhound.evaluators.tools import is_one_tool
+from trailhound.model import Approval, Decision, Step, ToolCall
 
 NAME = "gen_ai.tool.approval"
 MESSAGE = "message"
@@ -73,14 +74,16 @@ def decision(step: Step, given: Mapping[str, Any], time_ns: int, fallback: str =
     decided = DECISIONS.get(word.lower())
     if decided is None:
         return []
-    tool = step.tool
+    name = text(_first(given, "gen_ai.tool.name", "tool_name"))
+    call_id = text(_first(given, "gen_ai.tool.call.id", "tool_use_id"))
+    tool = step.tool if step.tool is not None and _is_own(step.tool, name, call_id) else None
     actor = text(_first(given, "approval.actor.type", "gen_ai.tool.approval.actor.type"))
     scope = text(_first(given, "approval.scope", "gen_ai.tool.approval.scope"))
     return [
         Approval(
             decided,
-            tool=text(_first(given, "gen_ai.tool.name", "tool_name")) or (tool.name if tool else None),
-            call_id=text(_first(given, "gen_ai.tool.call.id", "tool_use_id")) or (tool.call_id if tool else None),
+            tool=name or (tool.name if tool else None),
+            call_id=call_id or (tool.call_id if tool else None),
             arguments_hash=_hash(given) or (tool.arguments_hash if tool else None),
             actor=actor if actor in _ACTORS else "unknown",
             actor_id=text(_first(given, "approval.actor.id", "gen_ai.tool.approval.actor.id")),
@@ -92,6 +95,14 @@ def decision(step: Step, given: Mapping[str, Any], time_ns: int, fallback: str =
             span_id=step.span_id,
         )
     ]
+
+
+def _is_own(tool: ToolCall, name: str | None, call_id: str | None) -> bool:
+    """Whether a decision that names a tool or a call, told in a tool's span, is about that call: a tool that asks a
+    person tells of the call that it asks about. A call id alone is another's unless the span has it too."""
+    if name is not None and not is_one_tool(name, tool.name):
+        return False
+    return call_id is None or call_id == tool.call_id or (tool.call_id is None and name is not None)
 
 
 def _hash(given: Mapping[str, Any]) -> str | None:

@@ -141,6 +141,58 @@ def test_the_neutral_convention_in_any_order(evidence: Record, verdict: str) -> 
     assert verdicts(agent(), refund(), evidence, trust=trust) == [verdict]
 
 
+HASH = {"arguments.sha256": digest(ARGS)}
+
+
+def asking(**told: Any) -> Record:
+    """A tool of the agent that asks a person, and tells in its own span what was said."""
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask_manager"}
+    attributes |= {"gen_ai.tool.call.id": "c0", "gen_ai.tool.call.arguments": '{"question": "may I?"}'}
+    return span(3, 4, attributes, parent=1, lasts=3, events=[(NAME, 5, said(**told))])
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ({"call_id": "c1"}, "approved"),
+        ({"call_id": "c1", "tool": "refund"}, "approved"),
+        ({"tool": "refund", **HASH}, "approved"),
+        ({"tool": "refund", "scope": "session"}, "approved"),
+        ({"call_id": "c1", "decision": "denied"}, "denied"),
+        ({"call_id": "c2"}, "missing"),
+        ({}, "unknown"),  # about the tool that asks
+    ],
+)
+def test_a_tool_that_asks_a_person_tells_of_the_call_it_asks_about(told: dict[str, Any], verdict: str) -> None:
+    assert verdicts(agent(), asking(**told), refund()) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "verdict"),
+    [
+        ({}, "", "approved"),
+        ({"call_id": "c1"}, "", "approved"),
+        ({"tool": "refund", **HASH}, "", "approved"),
+        ({"decision": "denied"}, "", "denied"),
+        ({"call_id": "c2"}, "", "missing"),
+        ({}, "chat", "missing"),  # about nothing that it names, by a model
+    ],
+)
+def test_a_span_of_the_tools_code_tells_of_the_call_that_waits_for_it(told: dict[str, Any], kind: str, verdict: str) -> None:  # fmt: skip
+    attributes = {"gen_ai.operation.name": kind} if kind else {}
+    inside = span(3, 10.1, attributes, parent=2, lasts=0.5, events=[(NAME, 10.4, said(**told))])
+    assert verdicts(agent(), refund(), inside, complete=True) == [verdict]
+
+
+@pytest.mark.parametrize("told", [{"tool": "refund"}, {"call_id": "c1"}, {"tool": "mcp__shop__refund"}])
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_own_span_of_an_mcp_tool_may_name_it_without_its_server(told: dict[str, Any], inside: bool) -> None:
+    event = [(NAME, 10.4, said(**told))]
+    own = refund(attributes={"gen_ai.tool.name": "mcp__shop__refund"}, events=[] if inside else event)
+    below = [span(3, 10.1, {}, parent=2, lasts=0.5, events=event)] if inside else []
+    assert verdicts(agent(), own, *below) == ["approved"]
+
+
 def test_attributes_and_events_of_the_calls_own_span() -> None:
     assert verdicts(agent(), refund(attributes=said())) == ["approved"]
     assert verdicts(agent(), refund(events=[(NAME, 10.5, said())])) == ["approved"]

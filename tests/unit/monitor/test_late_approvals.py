@@ -115,3 +115,38 @@ def test_what_could_not_be_seen_is_missing_once_the_session_tells_of_decisions(t
     receive(shop, log(5, said(call_id="another", session="s")))
     pass_time(shop, life, 600)
     assert [f.details["verdict"] for f in findings(shop)] == ["missing"]
+
+
+def waiting(number: int = 3) -> Record:
+    """A call of the same run that waits for a person."""
+    attributes = {"error.type": "GraphInterrupt", "gen_ai.tool.call.result": ""}
+    return refund(15, {"order": 2}, number=number, call_id="c2", attributes=attributes)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_denial_of_an_approved_call_in_a_run_that_is_parked_meanwhile(shop: World, restart: bool) -> None:
+    life = shop.live()
+    receive(shop, log(5, said(call_id="c1", session="s")), refund(10), waiting(), agent())
+    pass_time(shop, life, 1800)
+    assert (findings(shop), life.watch.runs, life.watch.parked) == ([], {}, 1)
+    if restart:
+        life = shop.live()
+    receive(shop, log(7, said(decision="denied", call_id="c1", session="s")))
+    pass_time(shop, life, 1800)
+    assert [(f.details["verdict"], f.state) for f in findings(shop)] == [("denied", "firing")]
+    assert (life.watch.runs, life.watch.parked, life.watch.low_water()) == ({}, 1, None)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_evidence_for_a_run_that_retention_has_taken_holds_no_journal(
+    shop: World, restart: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = shop.live()
+    receive(shop, log(5, said(call_id="c1", session="s")), refund(10), agent())
+    pass_time(shop, life, 4 * 3600)
+    monkeypatch.setattr(shop.store, "load_spans", lambda tenant, traces: [])
+    if restart:
+        life = shop.live()
+    receive(shop, log(7, said(decision="denied", call_id="c1", session="s")))
+    pass_time(shop, life, 600)
+    assert (life.watch.runs, life.watch.low_water()) == ({}, None)
