@@ -29,13 +29,16 @@ class Expression:
         from celpy.celparser import CELParseError
         from celpy.evaluation import CELEvalError
 
+        from trailhound.conditions import BoundedRunner, Exhausted, check_size
+
         if len(text) > MAX_EXPRESSION:
             raise Invalid(f"{where}: longer than {MAX_EXPRESSION} characters", reason="config")
         self.text = text
         self._variable = variable
         self._to_cel: Callable[[Any], Any] = json_to_cel
-        self._errors = (CELEvalError, TypeError, ValueError, KeyError, RecursionError, OverflowError)
-        environment = Environment()
+        self._errors = (CELEvalError, TypeError, ValueError, KeyError, RecursionError, OverflowError, Exhausted)
+        self._check_size: Callable[[Any], None] = check_size
+        environment = Environment(runner_class=BoundedRunner)
         try:
             self._program = environment.program(environment.compile(text), functions=_numeric_operators())
         except CELParseError as error:
@@ -44,6 +47,7 @@ class Expression:
     def __call__(self, value: Any) -> bool:
         """Whether it holds for `value` (parsed JSON); raises Uncomputable."""
         try:
+            self._check_size(value)
             result = self._program.evaluate({self._variable: self._to_cel(value)})
         except self._errors as error:
             raise Uncomputable(_first_line(error)) from None

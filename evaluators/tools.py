@@ -151,10 +151,11 @@ def is_named(name: str, patterns: Iterable[str]) -> bool:
 
 
 def bare_name(name: str) -> str:
-    """`issue_refund` of `mcp__shop__issue_refund` (the names that MCP clients give the tools of a server) and of
-    `Shop.issue_refund` (a function of a plugin or name space), else `name`."""
+    """`issue_refund` of `mcp__shop__issue_refund` (the names that MCP clients give the tools of a server), and of
+    `Shop.issue_refund`, `shop/issue_refund` and `shop:issue_refund` (a tool of a plugin, server or name space), else
+    `name`."""
     if not name.startswith("mcp__"):
-        return name.rpartition(".")[2] or name
+        return name.rpartition(".")[2].rpartition("/")[2].rpartition(":")[2] or name
     server, _, tool = name.removeprefix("mcp__").partition("__")
     return tool if server and tool else name
 

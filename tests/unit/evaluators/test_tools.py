@@ -22,7 +22,7 @@ def declared(*entries: dict[str, Any]) -> Tools:
 
 @pytest.mark.parametrize(
     ("name", "bare"),
-    [("mcp__shop__issue_refund", "issue_refund"), ("mcp__shop__a__b", "a__b"), ("issue_refund", "issue_refund"), ("mcp__shop", "mcp__shop"), ("mcp__", "mcp__"), ("x__y", "x__y")],
+    [("mcp__shop__issue_refund", "issue_refund"), ("mcp__shop__a__b", "a__b"), ("issue_refund", "issue_refund"), ("mcp__shop", "mcp__shop"), ("mcp__", "mcp__"), ("x__y", "x__y"), ("shop/issue_refund", "issue_refund"), ("default_api:issue_refund", "issue_refund"), ("a/b.c:issue_refund", "issue_refund"), ("issue_refund/", "issue_refund/")],
 )  # fmt: skip
 def test_bare_names(name: str, bare: str) -> None:
     assert bare_name(name) == bare
@@ -39,6 +39,9 @@ def test_bare_names(name: str, bare: str) -> None:
         ("get_?", "get_a", True),
         ("get_[ab]", "get_c", False),
         ("delete_*", "mcp__shop__delete_x", True),
+        ("delete_*", "shop/delete_x", True),
+        ("delete_*", "shop:delete_x", True),
+        ("shop/*", "shop/delete_x", True),
         ("mcp__shop__*", "mcp__shop__delete_x", True),
         ("mcp__shop__*", "delete_x", False),
         ("a*b", "a\nb", True),
@@ -87,6 +90,10 @@ def test_conditions(when: str, arguments: Any, answer: bool) -> None:
         ("args.amount", {"amount": 1}),
         ("args.amount > 200", "text"),
         ("args.a.b.c == 1", {"a": []}),
+        ("args.items.exists(x, x < 0)", {"items": [1] * 1001}),
+        ("args.items.filter(x, x < 0).size() > 0", {"items": [1] * 1001}),
+        ("args.items.exists(x, args.items.all(y, args.items.exists_one(z, x + y + z < 0)))", {"items": [1] * 30}),
+        ("args.x == 1", {"x": 2, "items": [[1] * 100] * 1000}),
     ],
 )
 def test_what_cannot_be_computed_counts_as_true(when: str, arguments: Any) -> None:
@@ -95,6 +102,12 @@ def test_what_cannot_be_computed_counts_as_true(when: str, arguments: Any) -> No
     )
     assert high_risk
     assert why
+
+
+def test_a_condition_looks_at_as_many_elements_as_most_lists_have() -> None:
+    tools = declared({"match": "t", "risk": "high", "when": "args.items.exists(x, x < 0)"})
+    assert tools.high_risk(ToolCall("t", arguments={"items": [1] * 1000})) == (False, None)
+    assert tools.high_risk(ToolCall("t", arguments={"items": [1] * 999 + [-1]})) == (True, None)
 
 
 def test_deep_arguments_are_uncomputable_and_no_crash() -> None:
