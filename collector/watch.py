@@ -11,6 +11,7 @@ from trailhound.collector.asked import Asked
 from trailhound.collector.assemble.background import Background, in_turn
 from trailhound.collector.assemble.deadlines import Deadlines
 from trailhound.collector.assemble.earlier import place_of
+from trailhound.collector.assemble.filed import Kept
 from trailhound.collector.assemble.idling import IdleTimes
 from trailhound.collector.assemble.judging import Ended, judge_again, judge_runs
 from trailhound.collector.assemble.lessons import Lessons
@@ -20,7 +21,7 @@ from trailhound.collector.assemble.news import News
 from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.room import Room
 from trailhound.collector.assemble.scopes import WiderScopes
-from trailhound.collector.assemble.verdicts import Kept, Verdicts
+from trailhound.collector.assemble.verdicts import Verdicts
 from trailhound.collector.exchange import Changes, Counts, Fed, Key, Recall, Stored
 from trailhound.collector.intake import Intake
 from trailhound.collector.leaving import Held, Leaving
@@ -58,7 +59,7 @@ class Watch:
         self.rules = RuleSet(config, metrics=metrics)
         self.runs: dict[Key, LiveRun] = {}
         self._places = Places(config.runs.join, self._new_run)
-        self.verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._judge_again, kept)
+        self.verdicts = Verdicts(config.approvals, self.rules.tools, self._places.known, self._places.home_of, self._judge_again, kept)  # fmt: skip
         self._intake = Intake(
             config, self._places, recall, parked,
             touch=self._touch, decide=self.verdicts.hear, renew=self._renew, bring_back=self.restore,
@@ -107,7 +108,6 @@ class Watch:
         return [r for r in self._intake.assembled(stored, self.rules) if _key(r) not in self.runs], stored.first
 
     def scope_names(self, run: Run) -> list[str]:
-        """The sessions, agents, users and tenants that a run is judged with."""
         return self._wider.names(run)
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:

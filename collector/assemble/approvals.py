@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from trailhound.collector.assemble.decisions import Judge
 from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place, Seen
+from trailhound.collector.assemble.records import TraceKey
 from trailhound.collector.assemble.shares import Shares
 from trailhound.collector.assemble.shelves import Shelves
 from trailhound.collector.assemble.words import is_wide_blank
@@ -112,6 +113,15 @@ class ApprovalIndex:
     def about(self, places: Iterable[Place]) -> list[Filed]:
         """Everything that is filed in these places."""
         return self._shelves.about(places)
+
+    @property
+    def any_loose(self) -> bool:
+        """Whether any record names nothing but its trace."""
+        return bool(self._shelves.loose)
+
+    def loose(self, trace: TraceKey) -> list[Filed]:
+        """What records told that name this trace alone."""
+        return [self._shelves.filed[key] for key in self._shelves.loose.get(trace, ())]
 
     def alike(self, place: Place, call: ToolCall) -> list[CallKey]:
         """The calls filed in a place that have the id of `call`, or its tool and arguments."""

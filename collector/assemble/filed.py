@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Approval, ApprovalVerdict
@@ -78,6 +79,18 @@ class Filed:
         if self.call is not None:
             return set(keys_of_call(self.call))
         return {key for decision in self.decisions for key in keys_of(decision)}
+
+
+class Kept(Protocol):
+    """Keeps what is filed across restarts."""
+
+    def load(self) -> Iterable[Filed]:
+        """What was filed before the part of the journal that is read again."""
+        ...
+
+    def add(self, filed: Filed) -> None:
+        """Take what was filed, or filed anew."""
+        ...
 
 
 def keys_of_call(call: Call) -> Iterator[Key]:

@@ -50,6 +50,11 @@ class Places:
         trace = self._traces.get((step.tenant, step.trace_id))
         return None if trace is None else trace.known(step.span_id)
 
+    def home_of(self, key: TraceKey) -> LiveRun | None:
+        """The run that all spans of a trace are in."""
+        trace = self._traces.get(key)
+        return trace.main if trace is not None and not trace.divided and trace.main.has_steps else None
+
     def add(self, steps: list[Step]) -> list[LiveRun]:
         """Take steps of one trace with new span ids, in any order; cheapest when parents come before their children."""
         key = (steps[0].tenant, steps[0].trace_id)

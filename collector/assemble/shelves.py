@@ -19,6 +19,7 @@ from trailhound.collector.assemble.filed import (
     keys_of,
     keys_of_call,
 )
+from trailhound.collector.assemble.records import TraceKey, trace_of
 from trailhound.evaluators.tools import bare_name
 from trailhound.model import Approval
 
@@ -107,6 +108,8 @@ class Shelves:
     def __init__(self) -> None:
         self._shelves: dict[Place, Shelf] = {}
         self.filed: OrderedDict[Carrier | CallKey, Filed] = OrderedDict()
+        self.loose: dict[TraceKey, dict[Carrier, None]] = {}
+        """By their trace, the records that name nothing else."""
         self.dropped = 0
         """How many were let go of before their time."""
 
@@ -155,6 +158,8 @@ class Shelves:
             self.remove(next(iter(self.filed.values())))
             self.dropped += 1
         self.filed[filed.key] = filed
+        if (trace := trace_of(filed)) is not None:
+            self.loose.setdefault(trace, {})[filed.key] = None
         out: list[CallKey] = []
         for place in filed.places:
             shelf = self._shelves.setdefault(place, Shelf())
@@ -183,6 +188,10 @@ class Shelves:
         """Take it off its shelves; returns the calls that it may have mattered to."""
         touched = self.touched(filed)
         del self.filed[filed.key]
+        if (trace := trace_of(filed)) is not None:
+            self.loose[trace].pop(filed.key)
+            if not self.loose[trace]:
+                del self.loose[trace]
         keys = filed.found_under() | ({("tool", bare_name(filed.call.tool))} if filed.call is not None else set())
         for place in (*filed.places, filed.always):
             shelf = self._shelves.get(place)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
-from trailhound.canonical import stable_id
 from trailhound.collector.assemble.altered import is_altered
 from trailhound.collector.assemble.approvals import ApprovalIndex
-from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Place, Seen
+from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Kept, Place, Seen
 from trailhound.collector.assemble.holding import Holding
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
+from trailhound.collector.assemble.records import TraceKey, filed_of, in_run, trace_of
 from trailhound.collector.assemble.showing import Showing, hinted
 from trailhound.collector.assemble.told import Named, by_session, call_key, call_of, carrier_key, told_by
 from trailhound.config import Approvals as Settings
@@ -21,23 +20,13 @@ from trailhound.model import Approval, ApprovalVerdict, Run, Step
 
 Find = Callable[[Step], tuple[LiveRun, Step] | None]
 """The run and the step of a span in memory."""
+HomeOf = Callable[[TraceKey], LiveRun | None]
+"""The one run in memory that a trace is in."""
 Judge = Callable[[LiveRun], None]
 RunKey = tuple[str, str]
 
 FOREVER_NS = 2**63 - 1
 BAD = frozenset({"missing", "unknown", "denied"})
-
-
-class Kept(Protocol):
-    """Keeps what is filed across restarts."""
-
-    def load(self) -> Iterable[Filed]:
-        """What was filed before the part of the journal that is read again."""
-        ...
-
-    def add(self, filed: Filed) -> None:
-        """Take what was filed, or filed anew."""
-        ...
 
 
 @dataclass(slots=True)
@@ -51,6 +40,8 @@ class _File:
     named: dict[Carrier, dict[Named, None]] = field(default_factory=dict)
     """What the decisions of each carrier named last, where they named any session."""
     showing: Showing = field(default_factory=Showing)
+    traces: list[str] | None = None
+    """Those whose records were filed with it last."""
     cut: bool = False
     """Content of the run was cut by its sender, when the calls were last asked about."""
 
@@ -61,11 +52,11 @@ class Verdicts:
     A bad verdict is `held` for `approvals.hold` after the call was received, as evidence may travel separately.
     """
 
-    def __init__(self, settings: Settings, tools: Tools, find: Find, judge: Judge, kept: Kept | None = None) -> None:
+    def __init__(self, settings: Settings, tools: Tools, find: Find, home_of: HomeOf, judge: Judge, kept: Kept | None = None) -> None:  # fmt: skip
         """`judge` is called with every run in which a verdict changed, but the one that is being settled."""
         self.index = ApprovalIndex(settings)
         self._holding = Holding(int(settings.hold * 1e9))
-        self._tools, self._find, self._judge, self._kept = tools, find, judge, kept
+        self._tools, self._find, self._home_of, self._judge, self._kept = tools, find, home_of, judge, kept
         self._files: dict[RunKey, _File] = {}
         self._steps: dict[CallKey, tuple[RunKey, Step]] = {}
         self.segment = 0
@@ -85,8 +76,9 @@ class Verdicts:
         key = (run.run.tenant, run.run.trajectory_id)
         file, place, user = self._files.get(key), _place(run), run.names[1] or ""
         risky = [step for step in news.calls if step.tool is not None and self._tools.needs_approval(step)]
+        records = self._told_in(run, file)
         if file is None:
-            if not risky and not news.evidence:
+            if not risky and not news.evidence and not records:
                 return
             file = self._files[key] = _File(place, user)
         touched = [k for step in news.gone for k in self._gone(key, file, step)]
@@ -100,6 +92,8 @@ class Verdicts:
         evidence = [s for s in news.evidence if self._home(s) in (None, run)]  # what left is filed by its new run
         for step in {id(s): s for s in (*moved, *evidence, *risky)}.values():
             touched += self._take(run, file, step)
+        for filed in records:
+            touched += self._learn(in_run(filed, place, user))
         self._ask(touched, run)
 
     def _home(self, step: Step) -> LiveRun | None:
@@ -110,18 +104,30 @@ class Verdicts:
         told = self._telling(said.approvals)
         if not told or not self._tools.any_high_risk:
             return
-        names = (
-            f"session:{said.session_id}" if said.session_id else "",
-            f"trace:{said.trace_id}" if said.trace_id else "",
-        )
-        places = tuple((said.tenant, name) for name in names if name)
-        # the same word of the same moment in two sessions is two
-        word = stable_id(
-            said.service, said.session_id or "", said.user_id or "", said.span_id, *map(repr, map(astuple, told))
-        )
-        key = (said.tenant, "log", word)
-        filed = Filed(key, places, said.received_ns, told, segment=self.segment, user=said.user_id or "")
-        self._ask(self._learn(filed))
+        filed = filed_of(said, told, self.segment)
+        trace = trace_of(filed)
+        run = self._home_of(trace) if trace is not None else None
+        if run is not None:
+            filed = in_run(filed, _place(run), run.names[1] or "")
+        elif trace is not None and (before := self.index.filed(filed.key)) is not None:
+            filed.places, filed.user = before.places, before.user
+        touched = self._learn(filed)
+        if trace is not None and run is None and not touched:
+            self.late[trace] = None  # its run, if it had one, may have calls in other traces
+        self._ask(touched)
+
+    def _told_in(self, run: LiveRun, file: _File | None) -> list[Filed]:
+        """What records told in the traces of a run, when it must be filed anew."""
+        if not self.index.any_loose:
+            return []
+        run.write_header()
+        traces, tenant = run.run.trace_ids, run.run.tenant
+        if file is not None and file.traces is traces and (file.place, file.user) == (_place(run), run.names[1] or ""):
+            return []
+        if file is not None:
+            file.traces = traces
+        own = (trace for trace in traces if self._home_of((tenant, trace)) is run)
+        return [filed for trace in own for filed in self.index.loose((tenant, trace))]
 
     def _telling(self, decisions: Iterable[Approval]) -> tuple[Approval, ...]:
         """Those that may be about a high-risk call."""

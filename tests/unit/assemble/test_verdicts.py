@@ -384,3 +384,29 @@ def test_what_the_model_asked_for_is_known_in_the_trace_that_resumes_the_run() -
     asked, yes = (agent(), chat(ARGS)), log(5, said(call_id="c1", session="s"))
     for arguments, verdict in ((ARGS, "approved"), (ARGS | {"amount": 490}, "missing")):
         assert verdicts(*asked, yes, refund(20, arguments, trace=2, number=12, parent=0)) == [verdict]
+
+
+@pytest.mark.parametrize("session", ["s", None])
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ({"call_id": "c1", "decision": "denied"}, "denied"),
+        ({"tool": "refund", "decision": "denied", **HASH}, "denied"),
+        ({"call_id": "c2", "decision": "denied"}, "approved"),
+    ],
+)
+def test_a_record_counts_in_all_traces_of_the_run_that_has_its_own(session: str | None, told: dict[str, Any], verdict: str) -> None:  # fmt: skip
+    """The call waits in one trace, where the decision is told, and runs in another; `approved` is what its execution tells."""
+    waits = {"error.type": "GraphInterrupt", "gen_ai.tool.call.result": ""}
+    pause = refund(5, number=3, session=session, attributes=waits)
+    resumed = refund(45, number=8, parent=0, trace=2, session=session)
+    assert verdicts(agent(session=session), pause, log(20, said(**told), trace=1), resumed) == [verdict]
+
+
+def test_a_record_in_a_trace_counts_in_the_session_of_its_run_and_for_its_user() -> None:
+    ours, theirs = {"attributes": {"user.id": "u"}}, {"attributes": {"user.id": "v"}}
+    wide = log(5, said(tool="refund", scope="session"), trace=1)
+    other = refund(number=8, trace=2, parent=0, call_id="c2", arguments={"order": 2})
+    assert verdicts(agent(), wide, other) == ["approved"]
+    assert verdicts(agent(**ours), wide, refund(number=8, trace=2, parent=0, **ours)) == ["approved"]
+    assert verdicts(agent(**ours), wide, refund(number=8, trace=2, parent=0, **theirs)) == ["missing"]

@@ -150,3 +150,24 @@ def test_evidence_for_a_run_that_retention_has_taken_holds_no_journal(
     receive(shop, log(7, said(decision="denied", call_id="c1", session="s")))
     pass_time(shop, life, 600)
     assert (life.watch.runs, life.watch.low_water()) == ({}, None)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("seconds", [600, 4 * 3600])
+def test_a_denial_in_the_trace_of_the_pause_hours_after_the_call_ran_in_another(shop: World, restart: bool, seconds: int) -> None:  # fmt: skip
+    life = shop.live()
+    pause = refund(5, number=3, session=None, attributes={"error.type": "GraphInterrupt", "gen_ai.tool.call.result": ""})
+    resumed = [agent(40, number=7, trace=2, session=None), refund(45, number=8, parent=7, trace=2, session=None)]
+    receive(shop, agent(session=None), pause, *resumed)
+    pass_time(shop, life, seconds)
+    assert (findings(shop), life.watch.runs) == ([], {})
+    if restart:
+        life = shop.live()
+    receive(shop, log(20, said(decision="denied", call_id="c1"), trace=1))
+    pass_time(shop, life, 600)
+    assert [(f.details["verdict"], f.state) for f in findings(shop)] == [("denied", "firing")]
+    life = shop.live()  # a replay without the run, and the next word of the same trace
+    receive(shop, log(21, said(decision="approved", call_id="c1"), trace=1))
+    pass_time(shop, life, 600)
+    assert [f.state for f in findings(shop)] == ["resolved"]
+    assert (life.watch.runs, life.watch.low_water()) == ({}, None)
