@@ -140,7 +140,10 @@ class Tool(Section):
     match: Names = Field(description="names, matched whole; `delete_*` is a glob over the whole name")
     risk: Literal["low", "high"] = Field("low", description="high: its calls are judged by the approval rule")
     approval: Literal["required", "none"] = Field("required", description="whether a high-risk call needs an approval")
-    when: str | None = Field(None, description="CEL over `args`: the call is high risk only when true, or when it cannot be computed: a field is absent, or it would look at more than 1000 elements of lists or at arguments of more than 100,000 values")
+    when: str | None = Field(
+        None,
+        description="CEL over `args`: the call is high risk only when true, or when it cannot be computed: a field is absent, or it would look at more than 1000 elements of lists or at arguments of more than 100,000 values",
+    )
     poll: bool = Field(False, description="a polling tool: repeating it is no loop")
     volatile: list[str] = Field(
         [], description="arguments and result fields that differ without meaning (request ids, timestamps)"

@@ -156,7 +156,9 @@ def test_evidence_for_a_run_that_retention_has_taken_holds_no_journal(
 @pytest.mark.parametrize("seconds", [600, 4 * 3600])
 def test_a_denial_in_the_trace_of_the_pause_hours_after_the_call_ran_in_another(shop: World, restart: bool, seconds: int) -> None:  # fmt: skip
     life = shop.live()
-    pause = refund(5, number=3, session=None, attributes={"error.type": "GraphInterrupt", "gen_ai.tool.call.result": ""})
+    pause = refund(
+        5, number=3, session=None, attributes={"error.type": "GraphInterrupt", "gen_ai.tool.call.result": ""}
+    )
     resumed = [agent(40, number=7, trace=2, session=None), refund(45, number=8, parent=7, trace=2, session=None)]
     receive(shop, agent(session=None), pause, *resumed)
     pass_time(shop, life, seconds)
