@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from trailhound.collector.assemble.filed import Call, CallKey, Carrier
+from trailhound.collector.assemble.filed import Call, CallKey, Carrier, Filed
 from trailhound.collector.dialects import pause_is_binding
 from trailhound.evaluators.tools import is_one_tool
 from trailhound.model import Approval, Step, ToolCall
@@ -23,13 +23,15 @@ def carrier_key(step: Step) -> Carrier:
     return (step.tenant, step.trace_id, step.span_id)
 
 
-def call_of(step: Step) -> Call:
+def call_of(step: Step, before: Filed | None) -> Call:
+    """The call of a step; whether it ran altered is as it was filed `before`, and looked at anew when it is asked about."""
     tool = step.tool
     assert tool is not None
     began = (
         max(step.start_ns, step.end_ns) if step.synthetic else step.start_ns
     )  # unseen: at some time until its result
-    return Call(call_key(step), tool.name, tool.call_id, tool.arguments_hash, began)
+    altered = before is not None and before.call is not None and before.call.altered
+    return Call(call_key(step), tool.name, tool.call_id, tool.arguments_hash, began, altered)
 
 
 def told_by(step: Step, risky: Callable[[str], bool]) -> tuple[Approval, ...]:

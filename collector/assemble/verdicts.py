@@ -164,7 +164,7 @@ class Verdicts:
             return touched + self._gone(key, file, step)
         for voice in run.calls.voices(step):
             touched += self._learn_from(voice, file)
-        call = call_of(step)
+        call = call_of(step, self.index.filed(call_key(step)))
         file.calls[call.key], self._steps[call.key] = step, (key, step)
         filed = Filed(call.key, places, step.received_ns, call=call, segment=self.segment, user=file.user)
         return touched + self.index.add(filed)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.assemble.test_verdicts import agent, log, refund, said
+from trailhound.collector.assemble.filed import CallKey
 from trailhound.collector.rebuild import rebuild, stored_of
 from trailhound.collector.store import Listing
 from trailhound.config import Config
@@ -173,3 +174,25 @@ def test_a_denial_in_the_trace_of_the_pause_hours_after_the_call_ran_in_another(
     pass_time(shop, life, 600)
     assert [f.state for f in findings(shop)] == ["resolved"]
     assert (life.watch.runs, life.watch.low_water()) == ({}, None)
+
+
+def test_a_denial_for_a_session_of_many_runs_is_looked_up_once_and_weighs_no_call_against_all(
+    shop: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = shop.live()
+    receive(shop, log(1, said(tool="refund", session="s", scope="session")))
+    runs = 60
+    for trace in range(100, 100 + runs):
+        receive(shop, agent(5, trace=trace), refund(trace=trace, call_id=f"c{trace}"))
+    pass_time(shop, life, 4 * 3600)
+    assert (findings(shop), life.watch.runs) == ([], {})
+    index, loaded = life.watch.verdicts.index, []
+    asked: list[CallKey] = []
+    verdict, load = index.verdict, shop.store.load_spans
+    monkeypatch.setattr(index, "verdict", lambda key, seen: asked.append(key) or verdict(key, seen))
+    monkeypatch.setattr(shop.store, "load_spans", lambda *what: loaded.append(what) or load(*what))
+    receive(shop, log(2, said(decision="denied", tool="refund", session="s", scope="session")))
+    pass_time(shop, life, 600)
+    assert {(f.details["verdict"], f.state) for f in findings(shop)} == {("denied", "firing")}
+    assert (len(findings(shop)), len(loaded)) == (runs, 1)
+    assert len(asked) < 5 * runs
