@@ -404,9 +404,9 @@ def test_a_record_counts_in_all_traces_of_the_run_that_has_its_own(session: str 
 
 
 def test_a_record_in_a_trace_counts_in_the_session_of_its_run_and_for_its_user() -> None:
-    ours, theirs = {"attributes": {"user.id": "u"}}, {"attributes": {"user.id": "v"}}
     wide = log(5, said(tool="refund", scope="session"), trace=1)
     other = refund(number=8, trace=2, parent=0, call_id="c2", arguments={"order": 2})
     assert verdicts(agent(), wide, other) == ["approved"]
-    assert verdicts(agent(**ours), wide, refund(number=8, trace=2, parent=0, **ours)) == ["approved"]
-    assert verdicts(agent(**ours), wide, refund(number=8, trace=2, parent=0, **theirs)) == ["missing"]
+    ours = agent(attributes={"user.id": "u"})
+    assert verdicts(ours, wide, refund(number=8, trace=2, parent=0, attributes={"user.id": "u"})) == ["approved"]
+    assert verdicts(ours, wide, refund(number=8, trace=2, parent=0, attributes={"user.id": "v"})) == ["missing"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from tests.unit.assemble.test_verdicts import agent, log, refund, said
-from trailhound.collector.assemble.filed import CallKey
 from trailhound.collector.rebuild import rebuild, stored_of
 from trailhound.collector.store import Listing
 from trailhound.config import Config
@@ -186,13 +186,11 @@ def test_a_denial_for_a_session_of_many_runs_is_looked_up_once_and_weighs_no_cal
         receive(shop, agent(5, trace=trace), refund(trace=trace, call_id=f"c{trace}"))
     pass_time(shop, life, 4 * 3600)
     assert (findings(shop), life.watch.runs) == ([], {})
-    index, loaded = life.watch.verdicts.index, []
-    asked: list[CallKey] = []
-    verdict, load = index.verdict, shop.store.load_spans
-    monkeypatch.setattr(index, "verdict", lambda key, seen: asked.append(key) or verdict(key, seen))
-    monkeypatch.setattr(shop.store, "load_spans", lambda *what: loaded.append(what) or load(*what))
+    verdict, load = Mock(wraps=life.watch.verdicts.index.verdict), Mock(wraps=shop.store.load_spans)
+    monkeypatch.setattr(life.watch.verdicts.index, "verdict", verdict)
+    monkeypatch.setattr(shop.store, "load_spans", load)
     receive(shop, log(2, said(decision="denied", tool="refund", session="s", scope="session")))
     pass_time(shop, life, 600)
     assert {(f.details["verdict"], f.state) for f in findings(shop)} == {("denied", "firing")}
-    assert (len(findings(shop)), len(loaded)) == (runs, 1)
-    assert len(asked) < 5 * runs
+    assert (len(findings(shop)), load.call_count) == (runs, 1)
+    assert verdict.call_count < 5 * runs
