@@ -17,6 +17,7 @@ CORE = {
     "checked",
     "clock",
     "config",
+    "conditions",
     "demands",
     "document",
     "errors",
