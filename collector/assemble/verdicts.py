@@ -111,10 +111,9 @@ class Verdicts:
             filed = in_run(filed, _place(run), run.names[1] or "")
         elif trace is not None and (before := self.index.filed(filed.key)) is not None:
             filed.places, filed.user = before.places, before.user
-        touched = self._learn(filed)
-        if trace is not None and run is None and not touched:
+        elif trace is not None:
             self.late[trace] = None  # its run, if it had one, may have calls in other traces
-        self._ask(touched)
+        self._ask(self._learn(filed))
 
     def _told_in(self, run: LiveRun, file: _File | None) -> list[Filed]:
         """What records told in the traces of a run, when it must be filed anew."""

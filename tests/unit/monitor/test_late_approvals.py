@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
-from tests.unit.assemble.test_verdicts import agent, log, refund, said
+from tests.unit.assemble.test_verdicts import ARGS, SECOND, START, agent, log, refund, said
+from trailhound.collector.deciding import decision_of, log_request
 from trailhound.collector.rebuild import rebuild, stored_of
 from trailhound.collector.store import Listing
 from trailhound.config import Config
@@ -153,6 +155,13 @@ def test_evidence_for_a_run_that_retention_has_taken_holds_no_journal(
     assert (life.watch.runs, life.watch.low_water()) == ({}, None)
 
 
+def told(at_s: int, **given: Any) -> Record:
+    """A decision told over the API, about the run of the first trace."""
+    trace = (1).to_bytes(16, "big").hex()
+    body, _ = log_request(decision_of({"trace_id": trace} | given), START + at_s * SECOND)
+    return Record("logs", "default", body, START)
+
+
 @pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("seconds", [600, 4 * 3600])
 def test_a_denial_in_the_trace_of_the_pause_hours_after_the_call_ran_in_another(shop: World, restart: bool, seconds: int) -> None:  # fmt: skip
@@ -166,11 +175,11 @@ def test_a_denial_in_the_trace_of_the_pause_hours_after_the_call_ran_in_another(
     assert (findings(shop), life.watch.runs) == ([], {})
     if restart:
         life = shop.live()
-    receive(shop, log(20, said(decision="denied", call_id="c1"), trace=1))
+    receive(shop, told(20, decision="denied", call_id="c1"))
     pass_time(shop, life, 600)
     assert [(f.details["verdict"], f.state) for f in findings(shop)] == [("denied", "firing")]
     life = shop.live()  # a replay without the run, and the next word of the same trace
-    receive(shop, log(21, said(decision="approved", call_id="c1"), trace=1))
+    receive(shop, told(21, decision="approved", call_id="c1"))
     pass_time(shop, life, 600)
     assert [f.state for f in findings(shop)] == ["resolved"]
     assert (life.watch.runs, life.watch.low_water()) == ({}, None)
@@ -194,3 +203,18 @@ def test_a_denial_for_a_session_of_many_runs_is_looked_up_once_and_weighs_no_cal
     assert {(f.details["verdict"], f.state) for f in findings(shop)} == {("denied", "firing")}
     assert (len(findings(shop)), load.call_count) == (runs, 1)
     assert verdict.call_count < 5 * runs
+
+
+def test_a_record_that_changes_nothing_in_its_own_trace_is_looked_up_for_the_others_of_its_run(shop: World) -> None:
+    life = shop.live()
+    pause = refund(
+        5, number=3, session=None, attributes={"error.type": "GraphInterrupt", "gen_ai.tool.call.result": ""}
+    )
+    before = refund(3, number=4, session=None, call_id="c5")
+    resumed = [agent(40, number=7, trace=2, session=None), refund(45, number=8, parent=7, trace=2, session=None)]
+    receive(shop, agent(session=None), before, pause, *resumed)
+    pass_time(shop, life, 4 * 3600)
+    assert ([f.details["verdict"] for f in findings(shop)], life.watch.runs) == (["missing"], {})
+    receive(shop, told(20, decision="denied", tool="refund", arguments=ARGS))
+    pass_time(shop, life, 600)
+    assert sorted(f.details["verdict"] for f in findings(shop)) == ["denied", "missing"]
