@@ -72,6 +72,8 @@ def _numeric_operators() -> dict[str, Callable[[Any, Any], Any]]:
         def compared(a: Any, b: Any) -> Any:
             if isinstance(a, numbers) and isinstance(b, numbers) and type(a) is not type(b):
                 return BoolType(compare(_plain(a), _plain(b)))
+            if compare in _ORDER and isinstance(a, BoolType) is not isinstance(b, BoolType):
+                raise TypeError("no such overload")  # cel-python takes true for 1
             return original(a, b)
 
         return compared
@@ -90,3 +92,4 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "_==_": operator.eq,
     "_!=_": operator.ne,
 }
+_ORDER = frozenset({operator.lt, operator.le, operator.gt, operator.ge})

@@ -88,6 +88,8 @@ def test_conditions(when: str, arguments: Any, answer: bool) -> None:
         ("args.amount > 200", {}),
         ("args.amount > 200", {"amount": 2**80}),
         ("args.amount", {"amount": 1}),
+        ("args.amount > 200", {"amount": True}),
+        ("args.amount >= 200.5", {"amount": False}),
         ("args.amount > 200", "text"),
         ("args.a.b.c == 1", {"a": []}),
         ("args.items.exists(x, x < 0)", {"items": [1] * 1001}),
