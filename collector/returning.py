@@ -58,8 +58,9 @@ class Returning:
         """What is owed, and what retention has taken, opens nothing: a run without spans would never end."""
         if stored.full or not (stored.spans or stored.logs):
             return
-        home = self._places.open(*trace).home
-        self.bring_back(stored)
+        with self._places.apart():
+            home = self._places.open(*trace).home
+            self.bring_back(stored)
         if not home.has_steps:
             self._renew(home)  # its records say nothing of a run, or all of it went to another
 

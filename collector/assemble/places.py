@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.overheard import said_order
+from trailhound.collector.assemble.retired import Retired
 from trailhound.collector.assemble.shared_ids import TraceKey
 from trailhound.collector.assemble.sources import Source, Sources
 from trailhound.collector.assemble.stitch import Stitcher
@@ -22,7 +24,7 @@ class Places:
         self._traces: dict[TraceKey, TraceRuns] = {}
         self._stitcher = Stitcher(join)
         self._sources = Sources()
-        self._retired: set[TraceKey] = set()
+        self._retired = Retired()
         """Traces of runs that are over for so long that they count as gone, whether they are in memory or not."""
         self._told: list[tuple[TraceKey, Step]] = []
         self._new_run = new_run
@@ -35,6 +37,7 @@ class Places:
         trace = self._traces.get((tenant, trace_id))
         if trace is None:
             trace = self._traces[tenant, trace_id] = TraceRuns(tenant, trace_id, self._new_run)
+            self._retired.opened(trace.key)
         return trace
 
     def find(self, trace: TraceKey) -> TraceRuns | None:
@@ -151,7 +154,7 @@ class Places:
         """Let the traces that are joined share the home of the one that starts first."""
         changed: list[LiveRun] = []
         seen: set[TraceKey] = set()
-        for key in sorted((affected & self._traces.keys()) - self._retired):
+        for key in sorted(k for k in affected & self._traces.keys() if k not in self._retired):
             for group in together(self._stitcher, self._traces, key, self._retired) if key not in seen else ():
                 seen.update(trace.key for trace in group)
                 home = min(group, key=lambda trace: (trace.start_ns, trace.trace_id)).home
@@ -187,13 +190,20 @@ class Places:
                 self._retired.add(trace.key)
                 self._sources.forget(trace.key)
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is brought back meanwhile is judged again, and nothing else finds it until something of its own comes."""
+        with self._retired.apart() as opened:
+            yield
+        for key in opened:
+            self._sources.forget(key)
+
     def _revive(self, key: TraceKey) -> list[LiveRun]:
         """Something came for a retired trace: all traces of its runs may be joined again, as if read from the store."""
-        if key not in self._retired:
+        if not self._retired.has(key):
             return []
         runs = self._traces[key].runs
-        back = {(key[0], trace_id) for run in runs for trace_id in run.run.trace_ids} & self._retired | {key}
-        self._retired -= back
+        back = self._retired.take({key, *((key[0], trace_id) for run in runs for trace_id in run.run.trace_ids)})
         changed = list(runs)  # they go on, and are retired again in their time, whether or not it says anything new
         for each in sorted(back):
             steps = [run.as_read(s) for run in runs for s in run.steps() if s.trace_id == each[1] and not s.synthetic]
@@ -208,6 +218,6 @@ class Places:
             trace = self._traces.get((run.run.tenant, trace_id))
             if trace is not None and not any(alive(r) for r in trace.runs):
                 del self._traces[trace.key]
-                self._retired.discard(trace.key)
+                self._retired.take([trace.key])
                 self._stitcher.forget(trace.key)
                 self._sources.forget(trace.key)
