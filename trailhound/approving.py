@@ -21,7 +21,7 @@ def record_approval(decision: str, *, call_id: str | None = None, tool: str | No
     told = {
         "approval.decision": decision, "approval.actor.type": actor, "approval.actor.id": actor_id,
         "approval.scope": scope, "approval.reason": reason, "gen_ai.tool.call.id": call_id, "gen_ai.tool.name": tool,
-        "gen_ai.tool.call.arguments": None if arguments is None else json.dumps(arguments),
+        "gen_ai.tool.call.arguments": None if arguments is None else json.dumps(arguments, default=str),
         "gen_ai.conversation.id": session_id, "user.id": user_id,
     }  # fmt: skip
     attributes = {key: value for key, value in told.items() if value is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -29,6 +30,15 @@ def test_it_is_an_event_of_the_current_span() -> None:
         "gen_ai.tool.name": "refund",
         "gen_ai.tool.call.arguments": '{"amount": 49}',
     }
+
+
+def test_arguments_that_are_no_json_harm_no_tool() -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with provider.get_tracer("agent").start_as_current_span("execute_tool refund"):
+        record_approval("approved", tool="refund", arguments={"amount": Decimal("49.5")})
+    [event] = exporter.get_finished_spans()[0].events
+    assert (event.attributes or {})["gen_ai.tool.call.arguments"] == '{"amount": "49.5"}'
 
 
 def test_without_a_span_or_an_sdk_it_harms_nothing() -> None:
