@@ -12,6 +12,13 @@ MAX_EXPRESSION = 1024
 """Characters (RELIABILITY 2.5 gives patterns the same bound)."""
 
 
+_MACROS = frozenset({"all", "exists", "exists_one", "filter", "map"})
+_TYPES = frozenset(
+    {"int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type", "timestamp", "duration"}
+)
+"""Names that CEL itself gives (language definition, "Macros" and "Values")."""
+
+
 class Uncomputable(Exception):
     """The expression has no value for this input (a field is absent, a type is wrong); the message says why."""
 
@@ -40,9 +47,13 @@ class Expression:
         self._check_size: Callable[[Any], None] = check_size
         environment = Environment(runner_class=BoundedRunner)
         try:
-            self._program = environment.program(environment.compile(text), functions=_numeric_operators())
+            tree = environment.compile(text)
         except CELParseError as error:
             raise Invalid(f"{where}: `{text}` is no CEL expression: {_first_line(error)}", reason="config") from None
+        unknown = sorted(_names(tree) - {variable, *_TYPES})
+        if unknown:
+            raise Invalid(f"{where}: `{unknown[0]}` in `{text}` is unknown; it is about `{variable}`", reason="config")
+        self._program = environment.program(tree, functions=_numeric_operators())
 
     def __call__(self, value: Any) -> bool:
         """Whether it holds for `value` (parsed JSON); raises Uncomputable."""
@@ -54,6 +65,14 @@ class Expression:
         if str(type(result).__name__) not in ("BoolType", "bool"):
             raise Uncomputable(f"the value is a {type(result).__name__}, not true or false")
         return bool(result)
+
+
+def _names(tree: Any) -> set[str]:
+    """The names that an expression reads, without those that its macros (`exists(x, ..)`) give to elements."""
+    read = {str(node.children[0]) for node in tree.find_data("ident")}
+    macros = (n for n in tree.find_data("member_dot_arg") if str(n.children[1]) in _MACROS and len(n.children) > 2)
+    given = (ident for node in macros for ident in node.children[2].children[0].find_data("ident"))
+    return read - {str(ident.children[0]) for ident in given}
 
 
 def _first_line(error: BaseException) -> str:

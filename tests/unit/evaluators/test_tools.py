@@ -75,6 +75,7 @@ def test_undeclared_tools_are_harmless() -> None:
         ("200 <= args.amount && args.to.startsWith('x')", {"amount": 200, "to": "xy"}, True),
         ("args.items.exists(i, i.qty > 3)", {"items": [{"qty": 1}, {"qty": 4.0}]}, True),
         ("has(args.force) && args.force", {}, False),
+        ("args.items.map(i, i.qty).exists(q, q > 3) && type(args.items) == list", {"items": [{"qty": 4}]}, True),
     ],
 )
 def test_conditions(when: str, arguments: Any, answer: bool) -> None:
@@ -132,6 +133,18 @@ def test_needs_approval_is_about_tool_steps() -> None:
     ("entry", "says"),
     [
         ({"match": "t", "when": "args.amount >"}, "tools.0.when: `args.amount >` is no CEL expression"),
+        (
+            {"match": "t", "when": "arg.amount > 1"},
+            "tools.0.when: `arg` in `arg.amount > 1` is unknown; it is about `args`",
+        ),
+        (
+            {"match": "t", "error_when": "args.ok"},
+            "tools.0.error_when: `args` in `args.ok` is unknown; it is about `result`",
+        ),
+        (
+            {"match": "t", "when": "args.a.exists(x, x > y)"},
+            "tools.0.when: `y` in `args.a.exists(x, x > y)` is unknown",
+        ),
         ({"match": "t", "error_when": "== 1"}, "tools.0.error_when: `== 1` is no CEL expression"),
         ({"match": "t", "when": "args.a == '" + "x" * 1024 + "'"}, "tools.0.when: longer than 1024 characters"),
         ({"match": "t", "claims": ["ok", "(a"]}, "tools.0.claims: `(a` is no RE2 pattern: missing )"),
