@@ -60,6 +60,8 @@ class Leaving:
         self._has: Callable[[Stamp], bool] = recall.has if recall is not None else lambda _: True
         self.early = Early(held.places, held.heard, self._has) if recall is not None else None
         self._stored_segment = recall.stored_segment if recall is not None else lambda: 0
+        self.segment = 0
+        """Journal segment that is being read."""
         self._ahead: OrderedDict[Key, None] = OrderedDict()
         """Runs that are over and wait for the store, about in the order in which they were told."""
         self._hurried: set[Key] = set()
@@ -82,15 +84,19 @@ class Leaving:
         if self._parked is None:
             return
         self._quiet.set(key, run.touched_ns + LINGER_NS)
-        if run.touched_ns - run.since_ns >= self._idle_ns and run.first_segment <= self._stored_segment():
+        if run.touched_ns - run.since_ns >= self._idle_ns and run.first_segment < self._next_segment():
             self._anchor(run, self._parked)
+
+    def _next_segment(self) -> int:
+        """The first that the store does not have; in a replay the store may have what was not read again yet."""
+        return min(self._stored_segment() + 1, self.segment)
 
     def _anchor(self, run: LiveRun, parked: Parked) -> None:
         """A run that is never quiet does not hold the journal either: what the store has of it counts as parked, and as
         taken back at the first segment that the store does not have. A restart from there finds the rest in the replay."""
         if self._held.verdicts.holds(run) or not self._held.places.whole(run):
             return
-        entry, segment = self._entry(run), self._stored_segment() + 1
+        entry, segment = self._entry(run), self._next_segment()
         parked.add(entry)
         parked.take(entry, segment)
         run.first_segment, run.since_ns = segment, run.touched_ns

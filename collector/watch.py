@@ -83,7 +83,7 @@ class Watch:
 
     def feed(self, record: Record, segment: int = 0) -> Fed:
         """Take one acknowledged request; `segment` is the journal segment it came from."""
-        self.segment = self.verdicts.segment = segment
+        self.segment = self.verdicts.segment = self._leaving.segment = segment
         self._now_ns = max(self._now_ns, record.received_ns)
         return self._intake.feed(record)
 
