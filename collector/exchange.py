@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from trailhound.collector.asked import Asked
@@ -38,6 +38,12 @@ class Stored:
     """The run was ended by its number of steps: its spans are kept, and it is judged no more."""
     logs: Sequence[LogRow] = ()
     """The log records about a run that was closed."""
+
+    def until(self, now_ns: int) -> Stored:
+        """What had been received by then: the rest comes by again in the replay that asks, each in its turn, and is known
+        no sooner than it was."""
+        spans = [span for span in self.spans if span.received_ns <= now_ns]
+        return replace(self, spans=spans, logs=[row for row in self.logs if row.received_ns <= now_ns])
 
 
 class Recall(Protocol):

@@ -100,7 +100,7 @@ class Pump:
         self._behind_ns, self._looked_s = 0, clock.monotonic_s()
         self.caught_up = False
         """Whether the end of the journal was reached since the start."""
-        listener.muted = cursor.judged > self.position
+        listener.muted = watch.replaying = cursor.judged > self.position
         watch.segment = cursor.low_water
 
     # ------------------------------------------------------------ the loop's body
@@ -183,6 +183,7 @@ class Pump:
 
     def _unmute(self) -> None:
         """What follows was not counted before the restart; timers that had fired then have fired."""
+        self._watch.replaying = False
         self.received_ns = max(self.received_ns, self._start.received_ns)
         if self._listener.muted:
             self._advance(self._start.advanced_ns)

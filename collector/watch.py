@@ -76,8 +76,8 @@ class Watch:
         self._leaving = Leaving(held, self._room, parked, config.runs.idle, recall)
         self._owed_since: int | None = None
         self._now_ns = 0
-        self.segment = 0
-        """Journal segment that is read now; what is in memory from now on needs the journal from here."""
+        self.segment, self.replaying = 0, False
+        """Journal segment that is read now, and whether an earlier life read it: what is in memory needs it from here."""
 
     # ------------------------------------------------------------ records in
 
@@ -93,7 +93,7 @@ class Watch:
             self.told.remember((finding.tenant, finding.trajectory_id or ""), finding)
         if stored.header is not None and stored.spans:
             self._wider.returns(stored.header)
-        self._intake.restore(stored, self.segment)
+        self._intake.restore(stored.until(self._now_ns) if self.replaying else stored, self.segment)
         if stored.parked is not None and not stored.spans:
             self._count_closed(stored.parked.trajectory_id, "lost")
 

@@ -31,7 +31,7 @@ from trailhound.testing_traffic import requests
 from .conftest import SETTINGS, Life, World
 
 RECORDINGS, PLANS = (int(part) for part in os.environ.get("DIFFERENTIAL", "12x2").split("x"))
-BESIDE = [int(seed) for seed in os.environ.get("BESIDE", "17 20 44 57 135 142 157 171 648").split()]
+BESIDE = [int(seed) for seed in os.environ.get("BESIDE", "17 20 44 57 135 142 157 171 648 910 955 1227").split()]
 CAPTURES = Path(__file__).parents[2] / "captures"
 ALL = Listing(limit=10_000)
 FED = ("monitor.before_feed", "monitor.after_feed")
