@@ -31,7 +31,7 @@ from trailhound.testing_traffic import requests
 from .conftest import SETTINGS, Life, World
 
 RECORDINGS, PLANS = (int(part) for part in os.environ.get("DIFFERENTIAL", "12x2").split("x"))
-BESIDE = [int(seed) for seed in os.environ.get("BESIDE", "17 20 44 57 135 142 157 171 648 910 955 1227").split()]
+BESIDE = [int(seed) for seed in os.environ.get("BESIDE", "17 20 44 57 135 142 157 171 648 910 928 955 1227").split()]
 CAPTURES = Path(__file__).parents[2] / "captures"
 ALL = Listing(limit=10_000)
 FED = ("monitor.before_feed", "monitor.after_feed")
@@ -162,7 +162,14 @@ def test_the_end_is_the_same_whatever_died(tmp_path: Path, recording: Recording)
     compare(tmp_path, recording, PLANS, without_guesses)
 
 
-@pytest.mark.parametrize("seed", BESIDE)
+KNOWN = pytest.mark.xfail(
+    strict=True,
+    reason="the row of a run that became part of another one stays in the store, when a kill came between the two",
+)
+"""A fault that is not mended: 1 of some 930 such worlds shows it."""
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=KNOWN) if seed == 928 else seed for seed in BESIDE])
 def test_so_it_is_where_everything_meets_everything(tmp_path: Path, seed: int) -> None:
     """Few traces share call ids, sessions and models' answers, and spans and log records come in no order at all.
 
