@@ -204,9 +204,8 @@ class Shelves:
     def touched(self, filed: Filed) -> list[CallKey]:
         """The calls that may depend on what is filed here."""
         keys = filed.found_under()
-        paused = any(
-            d.turn is not None for d in filed.decisions
-        )  # an answer names no call, and a request tells whose it is
+        # an answer to a pause names no call, and a request tells whose it is
+        paused = any(d.turn is not None for d in filed.decisions)
         broad = paused or (any(key[0] == "tool" for key in keys) and filed.call is None)
         refuses = any(
             d.decision not in ("approved", "edited", "requested") or d.turn is not None for d in filed.decisions
