@@ -11,7 +11,7 @@ import re2  # type: ignore[import-untyped]
 
 from trailhound.evaluators.actions import ACTIONS, Action
 from trailhound.evaluators.patterns import SHIPPED_MEMORY
-from trailhound.evaluators.widened import widened
+from trailhound.evaluators.pieces import Pieces
 from trailhound.expressions import re2_options
 
 MAX_ANSWER = 16_384
@@ -110,23 +110,17 @@ def _compiled() -> tuple[tuple[Action, re.Pattern[str], Any, re.Pattern[str]], .
 
 
 @functools.cache
-def _together() -> Any:
+def _together() -> Pieces:
     """All patterns of all actions: one pass over a text says which of them it may hold, nearly always none.
 
-    RE2 knows a word of ASCII alone where Python's `re` knows any, and no look-ahead, and a text has more beginnings than
-    its own: written so that it finds no less.
+    RE2 knows no look-ahead, and a text has more beginnings than its own: written so that it finds no less.
     """
-    together = re2.Set.SearchSet(re2_options(SHIPPED_MEMORY, case_sensitive=False))
-    for action in ACTIONS:
-        plain = re.sub(r"\(\?![^)]*\)", "", action.hint).replace(r"\A", "")
-        together.Add(widened(plain).replace(r"\w", r"\pL\pN_"))
-    together.Compile()
-    return together
+    return Pieces(re.sub(r"\(\?![^)]*\)", "", action.hint).replace(r"\A", "") for action in ACTIONS)
 
 
 def _may_claim(text: str) -> list[int]:
-    """Numbers of the actions that a text may claim."""
-    return _together().Match(text.encode("utf-8", "replace")) or []
+    """Numbers of the actions that a text may claim; of two readings of the same words the first names the claim."""
+    return _together().possible(text)
 
 
 def claims(text: str) -> Iterator[Claim]:
