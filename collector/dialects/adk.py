@@ -25,6 +25,8 @@ _COUNTS = {
     "cache_read_tokens": "cachedContentTokenCount",
     "reasoning_tokens": "thoughtsTokenCount",
 }
+_FIRST = re.compile(r"1\.|2\.[0-6]\.")
+"""Versions in which the inner of two spans of a model call has counts without details: seen in 1.x and 2.2, not in 2.7."""
 _NO_ID = "<not specified>"
 """The call id in the span of a tool that raised (2.13)."""
 _NAMED = re.compile(r'Your internal name is "([^"\n]+)"')
@@ -40,10 +42,10 @@ def refine(step: Step, seen: Seen) -> None:
         own = _own_counts(seen.span.attributes.get("gcp.vertex.agent.llm_response"))
         if own is not None:
             step.usage = own
-        elif seen.span.scope.version.startswith("1."):
+        elif _FIRST.match(seen.span.scope.version):
             _first_schema(step, seen)
         else:
-            _reasoning(step)
+            _reasoning(step, seen)
         if step.system_prompt is None:
             step.system_prompt = _system(seen.span.attributes.get("gcp.vertex.agent.llm_request"))
         if step.agent is None and isinstance(step.system_prompt, str):
@@ -85,7 +87,7 @@ def _response(result: Any) -> Any:
 
 
 def _first_schema(step: Step, seen: Seen) -> None:
-    """1.x reports a call as `call_llm` and, inside it, as `generate_content`; only the outer one's answer has details."""
+    """Up to 2.6 a call is reported as `call_llm` and, inside it, as `generate_content`; only the outer one's answer has details."""
     if step.name == "call_llm":
         answer = parse_json(seen.span.attributes.get("gcp.vertex.agent.llm_response"))
         details = answer.get("usage_metadata") if isinstance(answer, dict) else None
@@ -98,15 +100,28 @@ def _first_schema(step: Step, seen: Seen) -> None:
         step.usage = None
 
 
-def _reasoning(step: Step) -> None:
-    """ADK 2 adds reasoning to the output. Gemini leaves it out, but other providers, called through LiteLLM, do not."""
+def _reasoning(step: Step, seen: Seen) -> None:
+    """ADK 2.13 adds reasoning to the output. Gemini leaves it out, but other providers, called through LiteLLM, do not.
+
+    An earlier 2.x adds nothing: the total of the answer tells, where it was recorded.
+    """
     usage, model = step.usage, step.model
     name = model.request if model is not None else None
     if usage is None or not usage.reasoning_tokens or not usage.output_tokens or name is None:
         return
     through_litellm = "/" in name and not name.startswith(("projects/", "models/", "publishers/"))
-    if through_litellm and usage.output_tokens >= 2 * usage.reasoning_tokens:
+    if not through_litellm or _total(seen) == (usage.input_tokens or 0) + usage.output_tokens:
+        return
+    if usage.output_tokens >= 2 * usage.reasoning_tokens:
         usage.output_tokens -= usage.reasoning_tokens
+
+
+def _total(seen: Seen) -> int | None:
+    """All tokens of a model call, by the span or by the answer in it."""
+    total = whole(seen.facts.get("total_tokens"))
+    answer = parse_json(seen.span.attributes.get("gcp.vertex.agent.llm_response")) if total is None else None
+    counts = answer.get("usage_metadata") if isinstance(answer, dict) else None
+    return whole(counts.get("total_token_count")) if isinstance(counts, dict) else total
 
 
 def _system(request: Any) -> Any:

@@ -1,6 +1,7 @@
 """BeeAI under OpenInference: arguments beside the options of the run, and an answer that is given by a tool.
 
-beeai-framework 0.1 with openinference-instrumentation-beeai 0.1. A RequirementAgent ends by calling `final_answer`.
+beeai-framework 0.1 with openinference-instrumentation-beeai 0.1. A RequirementAgent ends by calling `final_answer`. What an
+emitter tells beside start and end is a span of its own, of the kind of what it is about: `error` says that it failed.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.model import Step
 
-_ANSWER = "final_answer"
+_ANSWER, _ERROR = "final_answer", "error"
 
 
 def refine(step: Step, seen: Seen) -> None:
     tool = step.tool
     if step.kind == "agent" and step.name == _ANSWER:  # an emitter's own span around the tool
         step.kind, step.agent = "other", None
+    if step.name == _ERROR and "tool_name" not in seen.facts:
+        step.kind, step.container = "other", False
     if step.kind != "tool" or tool is None:
         return
     if tool.name == _ANSWER:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from trailhound.collector.dialects.base import Dialect, Seen
+from trailhound.collector.dialects.coerce import literal
 from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.model import Step
 
+_ARGUMENTS = " arguments="
 _BEGINS, _GOES_ON = "You are ", "\nYour personal goal is: "
 
 
@@ -26,6 +28,16 @@ def unwrap_action(step: Step) -> None:
     action = given.get("agent_action") if isinstance(given, dict) else None
     if tool is not None and isinstance(action, dict) and action.get("tool") == tool.name:
         step.tool = tool_call(tool.name, tool.call_id, action.get("tool_input"), tool.result)
+
+
+def unwrap_calling(step: Step) -> None:
+    """Take the arguments out of the repr of a ToolCalling (1.6 under OpenInference 0.1.17), beside what the model wrote."""
+    tool = step.tool
+    given = tool.arguments if tool is not None else None
+    calling = given.get("calling") if isinstance(given, dict) and "tool_string" in given else None
+    if tool is not None and isinstance(calling, str):
+        arguments = literal(calling.partition(_ARGUMENTS)[2])
+        step.tool = tool_call(tool.name, tool.call_id, arguments or None, tool.result)
 
 
 def refine(step: Step, seen: Seen) -> None:

@@ -142,7 +142,11 @@ DIALECT = Dialect(
     kind_order=25,
     fields={
         "lf_agent": ("langfuse.observation.metadata.lc_agent_name",),
-        "lf_langchain": ("langfuse.observation.metadata.ls_integration",),
+        "lf_langchain": (
+            "langfuse.observation.metadata.ls_integration",
+            "langfuse.observation.metadata.langgraph_node",
+            "langfuse.observation.metadata.ls_model_type",
+        ),
         "lf_component": ("langfuse.observation.metadata.haystack.component.name",),
         "lf_component_type": ("langfuse.observation.metadata.haystack.component.type",),
         "response_model": ("langfuse.observation.model.name",),

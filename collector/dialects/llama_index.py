@@ -2,11 +2,12 @@
 
 llama-index-core 0.14 with openinference-instrumentation-llama-index 4. One model call makes up to three spans of kind LLM;
 those of private methods (`OpenAI._prepare_chat_with_tools`) only prepare the request. The agent's name is in the repr of
-the event `AgentOutput`, and nowhere else.
+the event `AgentOutput`, and nowhere else. OpenLLMetry of 2025 (0.49) names no tool, and writes an event as JSON of its JSON.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from trailhound.canonical import parse_json
@@ -15,9 +16,9 @@ from trailhound.collector.dialects.coerce import text
 from trailhound.collector.dialects.toolcalls import plain, tool_call
 from trailhound.model import Failure, Step
 
-_AGENTS = (("current_agent_name='", "'"), ('"current_agent_name": "', '"'))
-"""Around the name in the repr of an event (OpenInference) and in its JSON (OpenLLMetry)."""
-_LONGEST_NAME = 200
+_NAME = "current_agent_name"
+_NAMED = re.compile(r"""(?:=|\\*"\s*:\s*)\\*(['"])([^'"\\]{1,200})\\*\1""")
+"""What follows it in the repr of an event (OpenInference), in its JSON (OpenLLMetry), and in the JSON of that."""
 
 
 def refine(step: Step, seen: Seen) -> None:
@@ -25,19 +26,33 @@ def refine(step: Step, seen: Seen) -> None:
         step.kind, step.tool_requests, step.tool_responses = "other", (), ()
     elif step.kind == "tool":
         _result(step)
-    elif step.container and "tool_name" in seen.facts:
-        _call(step, seen.facts)
+    elif step.container and (called := _called(seen.facts)) is not None:
+        _call(step, text(seen.facts.get("call_id")), *called)
     elif step.container and step.agent is None:
         step.agent = _named(seen.facts.get("input")) or _named(seen.facts.get("output"))
 
 
-def _call(step: Step, facts: dict[str, Any]) -> None:
-    """OpenLLMetry reports a call as a task that names the tool; its output is the event ToolCallResult."""
-    made = parse_json(facts.get("output"))
-    told = made if isinstance(made, dict) else {}
+def _called(facts: dict[str, Any]) -> tuple[str, Any, dict[str, Any]] | None:
+    """(tool, arguments, the event ToolCallResult) of a task that ran a tool; None for any other."""
+    output = facts.get("output")
+    told = _event(output) if "tool_name" in facts or (isinstance(output, str) and '"tool_output' in output) else {}
+    if "tool_name" in facts:
+        return str(facts["tool_name"]), facts.get("arguments"), told
+    name = told.get("tool_name")
+    return (name, told.get("tool_kwargs"), told) if isinstance(name, str) and "tool_output" in told else None
+
+
+def _event(output: Any) -> dict[str, Any]:
+    """A workflow event out of its JSON, or out of the JSON of that."""
+    told = parse_json(output)
+    told = parse_json(told) if isinstance(told, str) else told
+    return told if isinstance(told, dict) else {}
+
+
+def _call(step: Step, call_id: str | None, name: str, arguments: Any, told: dict[str, Any]) -> None:
+    """OpenLLMetry reports a call as a task; its output is the event ToolCallResult."""
     step.kind, step.container = "tool", False
-    call_id = text(facts.get("call_id")) or text(told.get("tool_id"))
-    step.tool = tool_call(str(facts["tool_name"]), call_id, facts.get("arguments"), told.get("tool_output"))
+    step.tool = tool_call(name, call_id or text(told.get("tool_id")), arguments, told.get("tool_output"))
     step.input = step.output = None
     _result(step)
 
@@ -55,15 +70,12 @@ def _result(step: Step) -> None:
 
 
 def _named(event: Any) -> str | None:
-    """The agent in the repr of a workflow event; an event quotes what a model wrote before it, so the last one counts."""
+    """The agent in the text of a workflow event; an event quotes what a model wrote before it, so the last one counts."""
     if not isinstance(event, str):
         return None
-    for start, stop in _AGENTS:
-        at = event.rfind(start)
-        if at >= 0:
-            name, end, _ = event[at + len(start) : at + len(start) + _LONGEST_NAME].partition(stop)
-            return name if end and name else None
-    return None
+    at = event.rfind(_NAME)
+    found = _NAMED.match(event, at + len(_NAME)) if at >= 0 else None
+    return found[2] if found else None
 
 
 DIALECT = Dialect(

@@ -25,6 +25,8 @@ _FAILED = "An error occurred while running the tool. Please try again. Error: "
 """What the SDK tells the model of a tool that raised; not every instrumentation sets the status too."""
 _ANSWERED = "gen_ai.completion.types"
 """On a span of OpenLLMetry's that is an agent's and a model call's at once."""
+_UNRUN, _WAITS = "FunctionToolResult(", "run_item=ToolApprovalItem("
+"""In the repr that some versions give for the result of a call that is to be approved (0.17; OpenLIT over 0.24)."""
 _RESULTS = ("output.value", "gen_ai.tool.call.result", "traceloop.entity.output")
 """Where the instrumentations put a tool's result; a call that waits has none of them."""
 
@@ -37,6 +39,8 @@ def refine(step: Step, seen: Seen) -> None:
         return
     if tool.result is None and any(key in seen.span.attributes for key in _RESULTS):
         tool.result = ""  # a tool that returned nothing did return
+    if isinstance(tool.result, str) and tool.result.startswith(_UNRUN) and _WAITS in tool.result:
+        tool.result = None
     if tool.result == _REJECTED:
         step.status = "denied"
     elif step.status == "ok" and tool.arguments is not None and tool.result is None:

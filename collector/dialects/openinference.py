@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import flattened, haystack, langchain, recorded
+from trailhound.collector.dialects import crewai, flattened, haystack, langchain, recorded
 from trailhound.collector.dialects.base import (
     AGENT,
     CHAIN,
@@ -66,6 +66,7 @@ def refine(step: Step, seen: Seen) -> None:
         _hand_over(step, seen)
         unwrap_python(step)
         langchain.unwrap_result(step)
+        crewai.unwrap_calling(step)
         _dspy(step)
     elif step.kind == "agent":
         _agent(step, seen)

@@ -9,9 +9,6 @@ from trailhound.collector.dialects.base import Dialect, Seen
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Step
 
-_RESULT, _WAITS = "FunctionToolResult(", "run_item=ToolApprovalItem("
-"""In the repr that stands for a result of the OpenAI Agents SDK: it was not run, but is to be approved."""
-
 _ANTHROPIC = "openlit.instrumentation.anthropic"
 """Copies Anthropic's counts, which leave the cached tokens out of the input (openlit 1.45)."""
 _GEMINI = ("openlit.instrumentation.google_ai_studio", "openlit.instrumentation.vertexai")
@@ -33,11 +30,6 @@ def refine(step: Step, seen: Seen) -> None:
         step.usage.output_tokens = (step.usage.output_tokens or 0) + step.usage.reasoning_tokens
     if step.kind == "agent" and step.agent is None:
         step.kind = "other"  # still a container: a turn of the agent around it
-    tool = step.tool
-    if tool is None or step.status != "ok" or not isinstance(tool.result, str):
-        return
-    if tool.result.startswith(_RESULT) and _WAITS in tool.result:
-        tool.result, step.status = None, "pending"
 
 
 DIALECT = Dialect(

@@ -18,6 +18,11 @@ from trailhound.model import Step
 _RECORDING = ("langchain", "openai_agents", "llamaindex")
 """Instrumentations that give each tool a span; those of bare model clients and of CrewAI do not."""
 
+_LANGCHAIN = ".langchain"
+_NAMELESS = ("Runnable", "LangGraph", "Channel")
+"""How LangChain calls what has no name."""
+
+_PATH = "traceloop.entity.path"
 _NO_ANSWER = "replies"
 """What the instrumentation of Haystack 2 writes for every answer: the name of the output that holds it."""
 
@@ -38,6 +43,35 @@ def refine(step: Step, seen: Seen) -> None:
         step.output = None
     if step.agent is None and isinstance(facts.get("lc_agent"), str):
         step.agent = facts["lc_agent"]
+    if step.kind == "other" and step.container and step.agent is None and step.instrumentation.endswith(_LANGCHAIN):
+        _graph(step, seen)
+
+
+def _graph(step: Step, seen: Seen) -> None:
+    """LangChain's callback calls a graph by the name that it was compiled with, and nothing else by that of the agent.
+
+    The outermost is told by what is right below it too: of a run that died its own span never comes.
+    """
+    name, outermost = seen.facts.get("entity"), seen.facts.get("workflow")
+    if not isinstance(name, str) or name.startswith(_NAMELESS):
+        return
+    if _is_graph_in_tool(seen.facts):
+        step.kind, step.agent = "agent", name
+    elif isinstance(outermost, str) and not outermost.startswith(_NAMELESS):
+        top = name == outermost if not step.parent_span_id else seen.span.attributes.get(_PATH) == ""
+        step.agent = outermost if top else None
+
+
+def _is_graph_in_tool(facts: dict[str, Any]) -> bool:
+    """Whether a task is a graph that a tool runs: by a name of its own below another than the node that the metadata tell.
+
+    The path names what is around it (0.49: `tools.ask_workshop`); what a node runs itself stands right below the node.
+    """
+    name, node, path = facts.get("entity"), facts.get("graph_node"), facts.get("entity_path")
+    if not (isinstance(name, str) and isinstance(node, str) and isinstance(path, str)):
+        return False
+    around = path.split(".")
+    return len(around) > 1 and around[-2] == node != name
 
 
 def _tool(step: Step) -> None:
@@ -79,6 +113,8 @@ DIALECT = Dialect(
     fields={
         "entity": ("traceloop.entity.name",),
         "workflow": ("traceloop.workflow.name",),
+        "graph_node": ("traceloop.association.properties.langgraph_node",),
+        "entity_path": (_PATH,),
         "lc_agent": ("traceloop.association.properties.lc_agent_name",),
         "input": ("traceloop.entity.input", "gen_ai.task.input"),
         "output": ("traceloop.entity.output", "gen_ai.task.output"),

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from trailhound.canonical import parse_json
+from trailhound.collector.dialects import gemini
 from trailhound.collector.dialects.coerce import literal
 from trailhound.collector.dialects.toolcalls import call_of, plain, tool_call
 from trailhound.model import ToolCall
@@ -32,6 +33,8 @@ _DONE, _ASKS = "finish", "\n\nRespond with the corresponding output fields"
 def new_calls(messages: list[Any]) -> list[ToolCall]:
     """The calls, with results, that the end of a model's input tells of; earlier ones were new to earlier model calls."""
     last = _text(messages[-1]) if messages else ""
+    if gemini.PRINTED in last:
+        return gemini.printed_calls(_parts(messages[-2]), _parts(messages[-1])) if len(messages) > 1 else []
     if _OBSERVED in last:
         return _dspy(last)
     if _SEEN not in last and _FAILED not in last:
@@ -50,6 +53,13 @@ def _text(message: Any) -> str:
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         content = content[0].get("content", content[0].get("text"))
     return content if isinstance(content, str) else ""
+
+
+def _parts(message: Any) -> str:
+    """The texts of a message that is written as the JSON text of its parts."""
+    parts = parse_json(_text(message))
+    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _react(text: str) -> list[ToolCall]:

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from trailhound.canonical import parse_json
+from trailhound.collector.dialects import gemini
 from trailhound.collector.dialects.base import Seen
 from trailhound.collector.dialects.coerce import whole
 from trailhound.collector.dialects.conversation import Conversation
@@ -22,6 +23,8 @@ _USAGES = ("CompletionUsage(", '"usage_metadata"', '"token_usage":', '"usage":')
 _METADATA = '"response_metadata":'
 """Before the provider's id of the answer in LangChain's JSON of its message."""
 _ID = re.compile(r'"id": ?"([^"\\]+)"')
+_RESULTS = ('"tool_result"', '"function_response"')
+"""In a recorded request that holds results of tools: Anthropic's and Gemini's."""
 _OWN_IDS = ("lc_run-", "run-")
 """Before LangChain's own id of a message, which comes next where the provider's is missing: of streamed answers."""
 _REACH = 1000
@@ -39,14 +42,16 @@ def complete(step: Step, seen: Seen) -> None:
     identify(step, output)
     if any(call.call_id is None for call in step.tool_requests):
         _requests(step, output)
-    if not step.tool_responses and _answers(seen):
-        _responses(step, seen.facts.get("input"))
+    if isinstance(output, str) and gemini.AUTOMATIC in output:
+        seen.facts["told"] = gemini.called_by_itself(output, seen.facts.get("input"))
+    elif not step.tool_responses and _answers(seen):
+        _responses(step, seen)
 
 
 def _answers(seen: Seen) -> bool:
     """Whether tools' results are among the input, whatever the flattened messages make of them."""
     given = seen.facts.get("input")
-    if isinstance(given, str) and '"tool_result"' in given:
+    if isinstance(given, str) and any(mark in given for mark in _RESULTS):
         return True
     return any(_of_a_tool(path, value) for (_, path), value in seen.flat.get("input", ()))
 
@@ -118,8 +123,11 @@ def _requests(step: Step, output: Any) -> None:
         step.tool_requests = tuple(talk.requests)
 
 
-def _responses(step: Step, given: Any) -> None:
-    """The first gives results the role of a user, and of several in one message keeps the last; the other drops ids."""
+def _responses(step: Step, seen: Seen) -> None:
+    """Anthropic's instrumentor gives results the role of a user, and of several in one message keeps the last; Mistral's
+    drops ids, and Google's the name of the call, which alone says in a history without ids what a result is."""
     talk = Conversation()
-    hear(talk, given, retold=True)
+    hear(talk, seen.facts.get("input"), retold=True)
     step.tool_responses = tuple(talk.responses)
+    if talk.told:
+        seen.facts["told"] = talk.told
