@@ -58,20 +58,21 @@ def _graph(step: Step, seen: Seen) -> None:
     if _is_graph_in_tool(seen.facts):
         step.kind, step.agent = "agent", name
     elif isinstance(outermost, str) and not outermost.startswith(_NAMELESS):
-        top = name == outermost if not step.parent_span_id else seen.span.attributes.get(_PATH) == ""
+        top = name == outermost if not step.parent_span_id else not seen.span.attributes.get(_PATH)
         step.agent = outermost if top else None
 
 
 def _is_graph_in_tool(facts: dict[str, Any]) -> bool:
     """Whether a task is a graph that a tool runs: by a name of its own below another than the node that the metadata tell.
 
-    The path names what is around it (0.49: `tools.ask_workshop`); what a node runs itself stands right below the node.
+    The path names what is around it (0.49: `tools.ask_workshop`); what a node runs itself stands right below the node, or
+    below something without a name.
     """
     name, node, path = facts.get("entity"), facts.get("graph_node"), facts.get("entity_path")
     if not (isinstance(name, str) and isinstance(node, str) and isinstance(path, str)):
         return False
     around = path.split(".")
-    return len(around) > 1 and around[-2] == node != name
+    return len(around) > 1 and around[-2] == node != name and not around[-1].startswith(_NAMELESS)
 
 
 def _tool(step: Step) -> None:
