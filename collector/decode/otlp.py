@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
@@ -61,13 +61,13 @@ class Decoded:
 def decode_traces(record: Record) -> Decoded:
     """All spans of a traces record, in wire order. Raises Invalid for a body that `admit` would refuse."""
     decoded = Decoded()
-    wires = _all_spans(record.body)
+    parsed = _all_spans(record.body)
     for group in groups(record.body):
         resource, resource_raw = _resource(group.resource)
         for scope_group in group.scopes:
             scope = _scope(scope_group.scope)
-            for raw in scope_group.items[:]:
-                wire = _one_span(raw) if wires is None else next(wires)
+            raws = scope_group.items[:]
+            for raw, wire in zip(raws, map(_one_span, raws) if parsed is None else next(parsed), strict=True):
                 made = None if wire is None else _span(wire, record, resource, scope)
                 if made is None:
                     decoded.rejected.append(refusal(raw, wire))
@@ -77,13 +77,13 @@ def decode_traces(record: Record) -> Decoded:
     return decoded
 
 
-def _all_spans(body: bytes) -> Iterator[Any] | None:
-    """The spans of a request out of one parse, which is cheapest; None when one of them is corrupt."""
+def _all_spans(body: bytes) -> Iterator[Iterable[Any]] | None:
+    """The spans of each scope in a request out of one parse, which is cheapest; None when one of them is corrupt."""
     try:
         request = schema.SpansRequest.FromString(body)
     except DecodeError:
         return None
-    return (span for group in request.groups for scope in group.scopes for span in scope.items[:])
+    return (scope.items[:] for group in request.groups for scope in group.scopes)
 
 
 def _one_span(raw: bytes) -> Any:
@@ -105,10 +105,15 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
     if not valid_ids(trace_id, span_id):
         return None
     attributes, lost = read_attributes(own[:])
-    events, lost_events = _events(happened) if happened else ([], 0)
-    links, lost_links = _links(linked) if linked else ([], 0)
+    events, links = [], []
+    if happened:
+        events, lost_events = _events(happened)
+        lost += lost_events
+    if linked:
+        links, lost_links = _links(linked)
+        lost += lost_links
     ended = _statuses.get(status) or _status(status)
-    lost += lost_events + lost_links + (ended is None)
+    lost += ended is None
     code, message = ended or (0, "")
     span = Span(
         record.tenant,

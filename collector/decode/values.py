@@ -31,7 +31,12 @@ _MEMO_SIZE = 8192
 Pair = tuple[str, AttributeValue]
 
 
-_pairs: dict[bytes, Pair] = {}
+class _Pairs(dict[bytes, Pair]):
+    def __missing__(self, pair: bytes) -> Pair:
+        return _read_pair(pair)
+
+
+_pairs = _Pairs()
 """Short attributes seen before (operation, model, agent name, ...): most attributes of a load repeat byte for byte.
 Spans share the lists in it (finish reasons), as they share their resource: nobody changes what a span holds."""
 
@@ -77,16 +82,14 @@ def read_attributes(pairs: Sequence[bytes]) -> tuple[dict[str, AttributeValue], 
     dropped = 0
     if len(pairs) > MAX_ATTRIBUTES:
         dropped, pairs = len(pairs) - MAX_ATTRIBUTES, pairs[:MAX_ATTRIBUTES]
-    known_pair = _pairs.get
+    known = _pairs
     for pair in pairs:
-        known = known_pair(pair) if len(pair) <= _MEMO_LENGTH else None
-        if known is None:
-            try:
-                known = _read_pair(pair)
-            except Invalid:
-                dropped += 1
-                continue
-        found[known[0]] = known[1]
+        try:
+            name, value = known[pair] if len(pair) <= _MEMO_LENGTH else _read_pair(pair)
+        except Invalid:
+            dropped += 1
+            continue
+        found[name] = value
     return found, dropped
 
 
