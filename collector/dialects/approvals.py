@@ -120,9 +120,12 @@ def _first(given: Mapping[str, Any], *keys: str) -> Any:
 def add_marks(step: Step, marks: Sequence[ApprovalMark]) -> None:
     """Requests and answers found in messages. An agent that ends by asking is pending, not done."""
     asked = {m.request_id: m for m in marks if m.decision == "requested"}
-    for mark in marks:
-        if mark.call_id is None and mark.request_id in asked:  # Vercel answers by the id of the request
-            mark.call_id = asked[mark.request_id].call_id
+    marks = [
+        replace(mark, call_id=asked[mark.request_id].call_id)  # Vercel answers by the id of the request
+        if mark.call_id is None and mark.request_id in asked
+        else mark
+        for mark in marks
+    ]
     made = tuple(
         Approval(
             mark.decision,

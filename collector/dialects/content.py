@@ -84,10 +84,11 @@ def conversation(seen: Seen, *, model: bool) -> Conversation:
         given = facts["history"]
     elif model:
         given = facts.get("input")
+    heard = None
     if given.__class__ is str and len(given) >= SHORT:
-        given = _histories.load(seen.span.trace_id, given)
+        given, heard = _histories.load(seen.span.trace_id, given)
     if given is not None:
-        hear(talk, given, retold="input" in flat and "input_messages" not in facts)
+        hear(talk, given, retold="input" in flat and "input_messages" not in facts, heard=heard)
     if "output_messages" in facts:
         say(talk, facts["output_messages"])
     elif "output" in flat:

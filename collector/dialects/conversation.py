@@ -29,7 +29,7 @@ EVENT_ROLES = {
 """Events of OTel GenAI 1.28-1.36, one message each; their bodies need no role."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ApprovalMark:
     """A request for approval or an answer to one, as a part of a message."""
 

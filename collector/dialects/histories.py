@@ -1,12 +1,13 @@
-"""Conversations that grow: a model call repeats all messages of the one before it, so that only what is new is parsed."""
+"""Conversations that grow: a model call repeats all messages of the one before it, so that only what is new is read."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from trailhound.collector.dialects.coerce import load
+from trailhound.collector.dialects.heard import Heard
 
 SHORT = 4096
 """Characters of a text that is parsed about as fast as its beginning is looked up."""
@@ -16,34 +17,45 @@ _HEAD = 256
 """Characters by which the conversations in one trace are told apart: a sub-agent's begins with another system prompt."""
 
 
+class History(NamedTuple):
+    """What is remembered of one conversation."""
+
+    text: str
+    """Its longest text without the closing bracket."""
+    messages: list[Any]
+    heard: Heard
+    """What the first of them say, as far as somebody has listened."""
+
+
 class Histories:
-    """Remembers, by trace and beginning, the longest text of each conversation without its closing bracket, and its messages.
+    """Remembers, by trace and beginning, the longest text of each conversation, its messages, and what they say.
 
     What is remembered changes no result, only the time it takes; it is shared by the steps made of it, so nobody may
     change it.
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], tuple[str, list[Any]]] = {}
+        self._known: dict[tuple[str, str], History] = {}
         self._size = 0
 
-    def load(self, trace_id: str, given: str) -> Any:
-        """`given` parsed as `coerce.load` does."""
+    def load(self, trace_id: str, given: str) -> tuple[Any, Heard | None]:
+        """`given` parsed as `coerce.load` does, and of a list what its first messages say; `messages.hear` lets that learn the rest."""
         if len(given) < SHORT or given[0] != "[" or given[-1] != "]":
-            return load(given)
+            return load(given), None
         place = (trace_id, given[:_HEAD])
-        before, messages = self._known.get(place, ("", []))
+        before, messages, heard = self._known.get(place) or History("", [], Heard())
         found = _longer(given, before, messages) if messages else None
         if found is None:
-            found = load(given)
-        if found.__class__ is list and found:
-            self._remember(place, len(given) - len(before), (given[:-1], found))
-        return found
+            found, heard = load(given), Heard()
+        if found.__class__ is not list or not found:
+            return found, None
+        self._remember(place, len(given) - len(before), History(given[:-1], found, heard))
+        return found, heard
 
-    def _remember(self, place: tuple[str, str], more: int, known: tuple[str, list[Any]]) -> None:
+    def _remember(self, place: tuple[str, str], more: int, known: History) -> None:
         self._size += more
         if self._size > ROOM:
-            self._known, self._size = {}, len(known[0])
+            self._known, self._size = {}, len(known.text)
         self._known[place] = known
 
 

@@ -11,6 +11,7 @@ from trailhound.collector.dialects import prose
 from trailhound.collector.dialects.coerce import load, text
 from trailhound.collector.dialects.conversation import ROLES, Conversation
 from trailhound.collector.dialects.cut import loaded
+from trailhound.collector.dialects.heard import Heard
 from trailhound.collector.dialects.retold import tell
 from trailhound.collector.dialects.shapes import MessageReader
 from trailhound.collector.dialects.toolcalls import Json, answer_of, plain, tool_call
@@ -28,18 +29,24 @@ _ASKS = "tool-approval-request"
 """Type of the part in which Vercel's SDK asks for approval; it names the call that its answer is about."""
 
 
-def hear(talk: Conversation, value: Any, *, retold: bool = False) -> None:
+def hear(talk: Conversation, value: Any, *, retold: bool = False, heard: Heard | None = None) -> None:
     """Take the input messages: a list, a single message, text, or the JSON text of these.
 
     `retold` also says of the results what they answer (`retold.tell`): for conventions whose senders may leave a model's
-    calls out of its answer.
+    calls out of its answer. `heard` knows what the first of the messages say, from an earlier model call, and learns the rest.
 
     Every model call repeats the whole history, so of a long one only the end is read in full, and before that only the
     question and the system prompt are looked for.
     """
     messages = _messages(talk, value)
-    for message in messages if len(messages) <= RECENT else messages[-RECENT:]:
-        _take(talk, message, False)
+    since = max(0, len(messages) - RECENT)
+    if heard is not None and messages is value:
+        heard.skip(since - len(heard))
+        heard.add(messages[len(heard) :], _take)
+        heard.tell(talk, since)
+    else:
+        for message in messages[since:]:
+            _take(talk, message)
     if len(messages) > RECENT:
         _hear_beginning(talk, messages)
     if retold and talk.responses:
@@ -61,24 +68,24 @@ def of_tool(said: Any) -> Any:
 
 def _hear_beginning(talk: Conversation, messages: list[Any]) -> None:
     first = Conversation()
-    _take(first, messages[0], False)
+    _take(first, messages[0])
     talk.system = talk.system or first.system
     for message in reversed(messages[:-RECENT]):
         if talk.question is not None:
             return
         if message.__class__ is dict and message.get("role", message.get("type")) in ("user", "human"):
             earlier = Conversation()
-            _take(earlier, message, False)
+            _take(earlier, message)
             talk.question = earlier.question
 
 
 def say(talk: Conversation, value: Any) -> None:
     """Take the output messages, in the same shapes."""
     for message in _messages(talk, value):
-        _take(talk, message, True)
+        _take(talk, message, said=True)
 
 
-def _take(talk: Conversation, message: Any, said: bool) -> None:
+def _take(talk: Conversation, message: Any, said: bool = False) -> None:
     """Take one message. Most are a role and a list of parts, as today's convention has it, or a role and a text."""
     parts = message.get("parts") if message.__class__ is dict else None
     if parts.__class__ is not list:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
 
-from trailhound.collector.dialects import histories
+from trailhound.collector.dialects import histories, messages
 from trailhound.collector.dialects.coerce import load
+from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.histories import ROOM, SHORT, Histories
+from trailhound.collector.dialects.messages import hear
 
 LONG = {"role": "system", "content": "Be kind. " * 600}
 ASK = {"role": "user", "content": 'a ] and a "quoted, [bracket"'}
 CALL = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
 
 
-def texts(messages: list[Any], **how: Any) -> list[str]:
+def texts(said: list[Any], **how: Any) -> list[str]:
     """The conversation as each of its model calls repeats it."""
-    return [json.dumps(messages[:count], **how) for count in range(1, len(messages) + 1)]
+    return [json.dumps(said[:count], **how) for count in range(1, len(said) + 1)]
 
 
 @pytest.mark.parametrize("how", [{}, {"separators": (",", ":")}, {"indent": 2}])
@@ -26,7 +29,7 @@ def test_only_what_is_new_is_parsed(how: dict[str, Any]) -> None:
     known = Histories()
     before: list[Any] = []
     for text in texts([LONG, ASK, CALL, ASK], **how):
-        found = known.load("t", text)
+        found, _ = known.load("t", text)
         assert found == json.loads(text)
         if "indent" not in how:  # there the closing bracket stands on a line of its own
             assert all(old is new for old, new in zip(before, found, strict=False))
@@ -35,7 +38,7 @@ def test_only_what_is_new_is_parsed(how: dict[str, Any]) -> None:
 
 def test_the_same_again_is_not_parsed() -> None:
     known, text = Histories(), json.dumps([LONG, ASK])
-    assert known.load("t", text) is known.load("t", json.dumps([LONG, ASK]))
+    assert known.load("t", text)[0] is known.load("t", json.dumps([LONG, ASK]))[0]
 
 
 @pytest.mark.parametrize(
@@ -59,13 +62,13 @@ def test_the_same_again_is_not_parsed() -> None:
 def test_whatever_follows_is_read_as_if_it_came_alone(then: str) -> None:
     known = Histories()
     known.load("t", json.dumps([LONG, ASK]))
-    assert known.load("t", then) == load(then)
-    assert known.load("t", json.dumps([LONG, ASK, CALL])) == [LONG, ASK, CALL]
+    assert known.load("t", then)[0] == load(then)
+    assert known.load("t", json.dumps([LONG, ASK, CALL]))[0] == [LONG, ASK, CALL]
 
 
 def test_conversations_of_other_traces_are_apart() -> None:
     known, text = Histories(), json.dumps([LONG, ASK])
-    assert known.load("t", text) is not known.load("u", text)
+    assert known.load("t", text)[0] is not known.load("u", text)[0]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,5 +76,46 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Histories()
     for number in range(50):
         known.load(f"t{number}", json.dumps([LONG]))
-        held = sum(len(text) for text, _ in known._known.values())
+        held = sum(len(history.text) for history in known._known.values())
         assert 0 < held <= histories.ROOM < ROOM
+
+
+MESSAGES = [
+    ASK,
+    CALL,
+    {"role": "tool", "tool_call_id": "c1", "content": '{"ok": true}'},
+    {"role": "tool", "content": "a result without an id"},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c2", "result": ["x"]}]},
+    {"role": "assistant", "parts": [{"type": "text", "content": "said before"}]},
+    {"role": "user", "parts": [{"type": "text", "content": "and now?"}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c3", "content": "of a user"}]},
+    {"role": "system", "content": "Be brief."},
+    {"role": "assistant", "parts": [{"type": "tool-approval-request", "approvalId": "a1", "toolCallId": "c4"}]},
+    {"role": "tool", "parts": [{"type": "tool-approval-response", "approvalId": "a1", "approved": False}]},
+    "bare text",
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_conversation_that_grows_says_what_it_says_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    said: list[Any] = [LONG]
+    known = Histories()
+    for _ in range(30):
+        said += rng.choices(MESSAGES, k=rng.choice([1, 2, 2, 3, 40]))
+        text = json.dumps(said)
+        remembered, alone = Conversation(), Conversation()
+        given, heard = known.load("t", text)
+        hear(remembered, given, heard=heard)
+        hear(alone, text)
+        assert remembered == alone
+
+
+def test_only_what_is_new_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Any] = []
+    monkeypatch.setattr(messages, "_take", lambda _, message: taken.append(message))
+    known = Histories()
+    for text in texts([LONG, ASK, CALL, ASK]):
+        given, heard = known.load("t", text)
+        hear(Conversation(), given, heard=heard)
+    assert taken == [LONG, ASK, CALL, ASK]
