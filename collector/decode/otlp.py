@@ -105,7 +105,8 @@ def _span(wire: Any, record: Record, resource: Resource, scope: InstrumentationS
     if not valid_ids(trace_id, span_id):
         return None
     attributes, lost = read_attributes(own[:])
-    events, links = [], []
+    events: list[SpanEvent] = []
+    links: list[SpanLink] = []
     if happened:
         events, lost_events = _events(happened)
         lost += lost_events
