@@ -8,8 +8,8 @@ from collections.abc import Container, Mapping
 from trailhound.collector.assemble.packable import PACKED_BYTES, Packable
 
 Key = tuple[str, str]
-WHOLE = 0.5
-"""Share of the room that runs in parts may take; the others are packed."""
+FULL = 0.9
+"""Share of the room above which runs are packed: earlier, one that ends soon would be packed only to be made whole again."""
 
 
 class Room:
@@ -22,12 +22,12 @@ class Room:
         """Those of the runs that are not packed and may go on."""
         self._over: OrderedDict[Key, int] = OrderedDict()
         """Those that are not packed and are over."""
-        self.used = self._used_whole = 0
+        self.used = 0
         """Sum of the weights."""
 
     def touch(self, key: Key, weight: int) -> None:
         self.used += weight - self._weights.get(key, 0)
-        self._used_whole += weight - self._whole.get(key, 0) - self._over.pop(key, 0)
+        self._over.pop(key, None)
         for weights in (self._weights, self._whole):
             weights[key] = weight
             weights.move_to_end(key)
@@ -36,16 +36,18 @@ class Room:
         """The run is over and in parts, as it was judged to its end, also if it was packed before."""
         if key in self._weights:
             self.used += weight - self._weights[key]
-            self._used_whole += weight - self._whole.pop(key, 0) - self._over.pop(key, 0)
+            self._whole.pop(key, None)
+            self._over.pop(key, None)
             self._weights[key] = self._over[key] = weight
 
     def forget(self, key: Key) -> None:
         """The run leaves memory, or is about to: its room is counted as free."""
         self.used -= self._weights.pop(key, 0)
-        self._used_whole -= self._whole.pop(key, 0) + self._over.pop(key, 0)
+        self._whole.pop(key, None)
+        self._over.pop(key, None)
 
     def pack(self, runs: Mapping[Key, Packable], busy: Container[Key]) -> None:
-        """Pack the runs that were touched longest ago, but none that is `busy`, while those in parts take too much.
+        """Pack the runs that were touched longest ago, but none that is `busy`, while all take too much.
 
         Those that are over come first: nobody looks into them any more but for a late span, while one that is not would
         be made whole again when it ends.
@@ -54,12 +56,13 @@ class Room:
         """
         packed = len(self._weights) - len(self._whole) - len(self._over)
         surplus = len(self._weights) - self._limit // PACKED_BYTES - packed
-        while (whole := self._over or self._whole) and self._used_whole > WHOLE * self._limit:
+        leaving = 0
+        while (whole := self._over or self._whole) and self.used - leaving > FULL * self._limit:
             key, weight = whole.popitem(last=False)
-            self._used_whole -= weight
             run = runs.get(key)
             if surplus > 0:
                 surplus -= 1
+                leaving += weight
             elif run is not None and key not in busy:
                 run.pack()
                 self.used += run.weight - self._weights[key]

@@ -75,7 +75,7 @@ def test_what_has_more_to_tell_is_not_packed() -> None:
 
 
 def test_whoever_was_touched_longest_ago_is_packed_when_room_is_short() -> None:
-    watch = Watch(Config.model_validate({"runs": {"memory": 400_000}}))
+    watch = Watch(Config.model_validate({"runs": {"memory": 160_000}}))
     for number in range(8):
         watch.feed(Record("traces", "default", request_of(spans_of(2, seed=number)), 1))
         watch.changes()
@@ -93,7 +93,7 @@ class Held(Packable):
 
     def __init__(self) -> None:
         super().__init__()
-        self.spans, self.content_bytes = 1, 10_000
+        self.spans, self.content_bytes = 1, 20_000
         self.from_bytes(b"")
 
     def may_be_packed(self) -> bool:
@@ -109,7 +109,7 @@ class Held(Packable):
 
 class TestRoom:
     def room(self, runs: dict[tuple[str, str], Held]) -> Room:
-        room = Room(3 * runs["", "0"].weight)
+        room = Room(int(2.4 * runs["", "0"].weight))
         for key, run in runs.items():
             room.touch(key, run.weight)
         return room
