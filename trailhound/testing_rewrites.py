@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -140,6 +141,21 @@ def with_clients(requests: Iterable[Request]) -> list[Request]:
             group.scope_spans.append(http)
 
     return changed(requests, change)
+
+
+def without_scopes(requests: Iterable[Request]) -> list[Request]:
+    """What is left where something on the way keeps spans and log records, and not who instrumented them."""
+    told: list[Request] = []
+    for signal, body in requests:
+        message = (ExportLogsServiceRequest if signal == "logs" else ExportTraceServiceRequest).FromString(body)
+        if isinstance(message, ExportLogsServiceRequest):
+            scopes: Iterable[Any] = (scope for group in message.resource_logs for scope in group.scope_logs)
+        else:
+            scopes = (scope for group in message.resource_spans for scope in group.scope_spans)
+        for scope in scopes:
+            scope.ClearField("scope")
+        told.append((signal, message.SerializeToString()))
+    return told
 
 
 def with_attributes(requests: Iterable[Request], added: dict[str, str]) -> list[Request]:

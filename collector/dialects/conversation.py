@@ -67,7 +67,7 @@ class Conversation:
         if call.call_id is not None:
             for place, known in enumerate(self.requests):
                 if known.call_id == call.call_id and known.name == call.name:
-                    if call.arguments is not None:
+                    if call.arguments not in (None, "") or known.arguments is None:
                         self.requests[place] = call
                     return
         self.requests.append(call)

@@ -14,6 +14,8 @@ ERROR = 2
 """OTLP `Status.StatusCode`."""
 PAUSES = (*langchain.INTERRUPTS, "ApprovalRequired", "CallDeferred", "ToolInterruptError", "toolInterruptError")
 """Exceptions that mean: wait for a person (LangGraph, pydantic-ai, Genkit for JavaScript and for Go)."""
+_REFUSED = ("denied", "rejected", "declined", "approval_denied", "approval_rejected", "user_denied", "user_rejected")
+"""Values of `error.type`, in lower case, of a call that somebody did not allow (Copilot CLI): it never ran."""
 _CONTROL = ("Command", "ParentCommand")
 """Exceptions by which LangGraph moves on to another node."""
 
@@ -81,6 +83,8 @@ def read_tool_status(step: Step, span: Span, facts: dict[str, Any]) -> None:
     """A tool span may end well and yet say that the tool failed: `gen_ai.tool.status`, MCP's `isError`, or an exception
     where the result would be and no status at all (Laminar for JavaScript)."""
     tool = step.tool
+    if step.status == "error" and (text(facts.get("error_type")) or "").lower() in _REFUSED:
+        step.status = "denied"
     if step.status != "ok" or tool is None:
         return
     if tool.result is None and span.events and not span.status_code and read_exception(step, span):

@@ -33,6 +33,7 @@ _FACTS = {
     "tool input": "arguments",
     "tool arguments": "arguments",
     "tool args": "arguments",
+    "call id": "call_id",
     "tool result": "result",
     "tool output": "result",
     "agent name": "agent",
@@ -54,6 +55,8 @@ _PLAIN = {
     "session id": "session",
     "conversation id": "session",
     "invocation params": "parameters",
+    **dict.fromkeys(("call id", "tool call id"), "call_id"),
+    "model": "plain_model",
     "tool": "said_tool",
     **dict.fromkeys(("parameters", "arguments", "args", "params"), "said_arguments"),
 }
@@ -69,7 +72,15 @@ _ANOTHERS = frozenset(
      "remote", "rpc", "server", "source", "target", "to", "user")
 )  # fmt: skip
 """Words of a session that is a connection, of an agent that is not the one at work, and of what the user attached."""
+_SERVED = ["mcp", "tool", "name"]
+"""The end of a key for the name that an MCP tool has at its server; clients put the server's before it (`shop-lookup`)."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def is_tool_name(name: object) -> bool:
+    """Whether a text under a bare key names a tool. One in the form of MCP's names without a tool after the server
+    (Codex writes both together, `mcp__shoplookup_order`) does not: the MCP client's span further in has the name."""
+    return isinstance(name, str) and bool(name) and (not name.startswith("mcp__") or "__" in name.removeprefix("mcp__"))
 
 
 def fact_of(key: str) -> str:
@@ -78,6 +89,8 @@ def fact_of(key: str) -> str:
     if "." not in key and ":" not in key:
         counted = words[:2] == ["llm", "token"] and _NOT_A_CALLS.isdisjoint(words)
         return _tokens(set(words)) if counted else _PLAIN.get(" ".join(words), "")
+    if words[-3:] == _SERVED:
+        return "served_tool"
     ending = " ".join(words[-2:])
     if ending in _TELLS_KIND:
         return "told_kind"

@@ -23,6 +23,8 @@ DIALECT = Dialect(
             "ai.telemetry.metadata.session_id",
             "ai.settings.context.sessionId",
             "lmnr.association.properties.session_id",
+            "langfuse.observation.metadata.langfuse_session_id",
+            "langfuse.observation.metadata.thread_id",
             "anthropic.session.id",
             "lk.room_sid",
             "lk.job_id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trailhound.canonical import parse_json
-from trailhound.collector.dialects import approvals
+from trailhound.collector.dialects import approvals, standalone
 from trailhound.model import LogRecord, Span, SpanEvent
 
 _LEGACY_NAME = "event.name"
@@ -24,6 +24,9 @@ def as_span(record: LogRecord) -> Span | None:
     if not record.trace_id or not record.span_id or not name:
         return None
     attributes = dict(record.attributes)
+    if (told := standalone.about_a_call(record)) is not None:
+        name = told[0]
+        attributes.update(told[1])
     if name.startswith(_GENAI):
         attributes.setdefault("gen_ai.operation.name", "chat")
     said = _message(record.body) if name.startswith(_GENAI) else record.body

@@ -100,7 +100,7 @@ def _take(talk: Conversation, message: Any, said: bool = False) -> None:
     texts: list[str] = []
     for part in parts:
         kind = part.get("type") if part.__class__ is dict else None
-        if kind == "text" and (content := part.get("content")).__class__ is str:
+        if kind == "text" and (content := part.get("content")).__class__ is str and content[:2] != "[{":
             texts.append(content)
         elif kind == "tool_call_response" and not said and (answered := part.get("id")) and answered.__class__ is str:
             talk.responses.append(answer_of(answered, part.get("response", part.get("result"))))

@@ -81,7 +81,7 @@ class Reader:
             voice.dialects,
             kind[1],
         )
-        step.instrumentation, step.records_tools = scope, voice.records_tools
+        step.instrumentation, step.records_tools = voice.instrumentation, voice.records_tools
         step.remote_parent = span.flags & _REMOTE == _REMOTE
         step.local_parent = span.flags & _REMOTE == _LOCAL
         if span.dropped > 0:
@@ -128,6 +128,8 @@ def _guess(span: Span, facts: dict[str, Any]) -> KindOf:
         return told
     if "tool_name" in facts or ("said_tool" in facts and "said_arguments" in facts):  # the latter: Effect's AI
         return TOOL
+    if "call_id" in facts and guessed.is_tool_name(facts.get("plain_tool")):
+        return TOOL
     if span.name.startswith(_TOOL_SPAN):  # one that failed may have lost all else (ADK for JavaScript)
         return TOOL
     if "input_tokens" in facts or "output_tokens" in facts:  # a model call, or the sum of several
@@ -142,6 +144,8 @@ def _fill(step: Step, seen: Seen) -> None:
     provider, request, response = facts.get("provider"), facts.get("request_model"), facts.get("response_model")
     if request is None and response is None and "parameters" in facts and step.kind == "llm":
         request = _named_in(facts["parameters"])
+    if request is None and response is None and step.kind == "llm":
+        request = facts.get("plain_model")
     if request is not None or response is not None or provider is not None:
         step.model = model_of(text(provider), text(request), text(response))
     if "usage_object" in facts:
@@ -176,8 +180,10 @@ def _named_in(parameters: Any) -> Any:
 
 def _fill_tool(step: Step, seen: Seen) -> None:
     facts = seen.facts
-    named = facts.get("tool_name", facts.get("plain_tool") if "told_kind" in facts else facts.get("said_tool"))
-    name = text(named) or text(facts.get("entity")) or bare_name(step.name)
+    named = facts.get(
+        "tool_name", facts.get("plain_tool") if "told_kind" in facts or "call_id" in facts else facts.get("said_tool")
+    )
+    name = text(facts.get("served_tool")) or text(named) or text(facts.get("entity")) or bare_name(step.name)
     arguments = facts["arguments"] if "arguments" in facts else facts.get("input")
     result = facts["result"] if "result" in facts else facts.get("output")
     if arguments is None and "said_tool" in facts:

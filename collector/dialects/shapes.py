@@ -130,7 +130,7 @@ class MessageReader:
     def text(self, part: Json) -> None:
         found = part.get("content", part.get("text"))
         if isinstance(found, str) and found:
-            self.texts.append(found)
+            self.content(found)  # OpenLLMetry for JavaScript makes one text of a list of parts
 
     def _call(self, part: Any) -> None:
         call = call_of(part) if isinstance(part, dict) and self.output else None

@@ -10,6 +10,7 @@ import hashlib
 from typing import Any
 
 from trailhound.canonical import parse_json
+from trailhound.collector.dialects.approvals import NAME as APPROVAL
 from trailhound.collector.dialects.coerce import REDACTED, text, truth, whole
 from trailhound.model import LogRecord, Span
 
@@ -17,7 +18,9 @@ _PREFIXES = ("claude_code.", "codex.", "gemini_cli.")
 _CLAUDE_SCOPE = "com.anthropic.claude_code"
 _CALLS = {"api_request", "api_response", "api_error", "sse_event"}
 _PROMPT = "user_prompt"
+_DECISION = "tool_decision"
 _TOOLS = {"tool_result", "tool_call"}
+_ANSWER = "\nOutput:\n"
 _DECISIONS = {
     **dict.fromkeys(("accept", "approved", "auto_accept", "approved_for_session", "modify"), "approved"),
     **dict.fromkeys(("reject", "denied"), "denied"),
@@ -49,7 +52,7 @@ def alone(record: LogRecord) -> Span | None:
         trace_id=trace_id,
         span_id=own,
         parent_span_id="" if model else above,  # no record ends a turn: a model call may be its end
-        name="gen_ai.tool.approval" if event == "tool_decision" else event,
+        name=APPROVAL if event == _DECISION else event,
         kind=0,
         start_ns=max(0, record.time_ns - (whole(given.get("duration_ms")) or 0) * 1_000_000),
         end_ns=0 if event == _PROMPT else record.time_ns,
@@ -62,14 +65,28 @@ def alone(record: LogRecord) -> Span | None:
     )
 
 
+def about_a_call(record: LogRecord) -> tuple[str, Json] | None:
+    """(name, attributes) of what a record that belongs to a span says of a tool call, in the names of OTel GenAI; None for
+    none. Under Claude Code's own scope its reader knows the names as they are."""
+    family, event = _event(record)
+    if not family or event not in (*_TOOLS, _DECISION) or record.scope.name.startswith(_CLAUDE_SCOPE):
+        return None
+    facts = _facts(family, event, record.attributes)
+    told = {key: value for key, value in (facts or {}).items() if value is not None}
+    return (APPROVAL if event == _DECISION else event, told) if told else None
+
+
 def _event(record: LogRecord) -> tuple[str, str]:
     """(family, event without its prefix)."""
-    name = record.event_name or record.attributes.get("event.name") or record.body
-    for prefix in _PREFIXES:
-        if isinstance(name, str) and name.startswith(prefix):
-            return prefix, name.removeprefix(prefix)
-    if isinstance(name, str) and record.scope.name.startswith(_CLAUDE_SCOPE):
-        return _PREFIXES[0], name
+    given = [
+        n for n in (record.event_name, record.attributes.get("event.name"), record.body) if isinstance(n, str) and n
+    ]
+    for name in given:  # Codex has the place in its source for the event's name, and the event in an attribute
+        for prefix in _PREFIXES:
+            if name.startswith(prefix):
+                return prefix, name.removeprefix(prefix)
+    if given and record.scope.name.startswith(_CLAUDE_SCOPE):
+        return _PREFIXES[0], given[0]
     return "", ""
 
 
@@ -79,13 +96,21 @@ def _facts(family: str, event: str, given: Json) -> Json | None:
         return _turn(given)
     if event in _TOOLS:
         return _tool(given)
-    if event == "tool_decision":
+    if event == _DECISION:
         return _decision(given)
-    if event not in _CALLS or (event == "sse_event" and given.get("event.kind") != "response.completed"):
+    if event not in _CALLS or (event == "sse_event" and not _is_usage(given)):
         return None
     if family == "codex." and event == "api_request":
         return None  # its usage, and that it ended, is in the sse_event
     return _call(given, exclusive=family == "claude_code.", failed=event == "api_error")
+
+
+def _is_usage(given: Json) -> bool:
+    """Whether an event of Codex's stream is the one at its end that has the tokens; one without them tells of it too."""
+    return (
+        given.get("event.kind") == "response.completed"
+        and _one(given, "input_token_count", "output_token_count") is not None
+    )
 
 
 def _turn(given: Json) -> Json:
@@ -128,10 +153,18 @@ def _tool(given: Json) -> Json:
         "gen_ai.tool.call.arguments": next(
             (given[k] for k in ("tool_input", "arguments", "function_args", "tool_parameters") if given.get(k)), None
         ),
-        "gen_ai.tool.call.result": given.get("output"),
+        "gen_ai.tool.call.result": _output(given),
         "approval.decision": decided,
         **({"error.type": _one(given, "error_type") or "tool_error"} if failed else {}),
     }
+
+
+def _output(given: Json) -> Any:
+    """What the tool answered, without the time that Codex writes before it: equal answers are to be equal."""
+    found = given.get("output")
+    if isinstance(found, str) and found.startswith("Wall time: ") and (at := found.find(_ANSWER)) >= 0:
+        return found[at + len(_ANSWER) :]
+    return found
 
 
 def _mcp_name(given: Json) -> str | None:

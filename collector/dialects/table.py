@@ -46,6 +46,8 @@ class Voice:
     refiners: tuple[Refine, ...]
     names: tuple[tuple[str, KindOf], ...]
     """Names of spans that tell their kind, as in `Dialect.names`."""
+    instrumentation: str
+    """The scope's name; where something on the way took it off, what the conventions together tell instead."""
 
     def kind(self, name: str) -> KindOf | None:
         """The kind of a span of this name."""
@@ -217,7 +219,9 @@ class KeyTable:
         records = any(d.records_tools(scope) for d in told if d.records_tools is not None)
         refiners = tuple(d.refine for d in told if d.refine is not None)
         names = tuple(item for d in told for item in d.names.items())
-        voice = self._voices[bits, scope] = Voice(self.names(bits), records, refiners, names)
+        voice = self._voices[bits, scope] = Voice(
+            self.names(bits), records, refiners, names, scope or "+".join(self.names(bits))
+        )
         return voice
 
     def _learn(self, name: str) -> Key:

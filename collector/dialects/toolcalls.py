@@ -39,7 +39,13 @@ def call_of(part: Json) -> ToolCall | None:
     """The tool call in a part of a message, whatever its fields are called; None without a name."""
     function = part.get("function")
     inner = function if isinstance(function, dict) else part
-    name = inner.get("name") or part.get("name") or part.get("toolName") or part.get("tool_name")
+    name = (
+        part.get("mcp_tool_name")
+        or inner.get("name")
+        or part.get("name")
+        or part.get("toolName")
+        or part.get("tool_name")
+    )
     if not isinstance(name, str):
         return None
     for key in ("arguments", "args", "input"):

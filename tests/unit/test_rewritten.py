@@ -21,6 +21,7 @@ from trailhound.testing_rewrites import (
     timed,
     with_attributes,
     with_clients,
+    without_scopes,
     worded,
 )
 
@@ -187,6 +188,14 @@ def test_what_else_is_instrumented_changes_no_run(folder: Path, way: int) -> Non
 @every_recording_but_these()
 def test_a_web_server_s_span_above_changes_no_run(folder: Path) -> None:
     assert read(served(recorded(folder))) == original(folder)
+
+
+DOUBLED = [folder for folder in FOLDERS if folder.parent.name.startswith(("anthropic_", "pydantic_ai_v5_anthropic"))]
+
+
+@pytest.mark.parametrize("folder", DOUBLED, ids=name)
+def test_two_reports_of_a_call_are_one_also_where_nothing_says_whose_they_are(folder: Path) -> None:
+    assert read(without_scopes(recorded(folder))) == original(folder)
 
 
 TAKEN_UP = [f for f in FOLDERS if re.match(r"(agent_framework|pydantic_ai_v5|strands)\w*/approval_", name(f))]

@@ -21,6 +21,11 @@ from trailhound.testing import make_span
         ("acme.completionTokens", "output_tokens"),
         ("acme.span.kind", "told_kind"),
         ("acme.tool.name", "plain_tool"),
+        ("acme.tool.call_id", "call_id"),
+        ("tool_call_id", "call_id"),
+        ("acme.parameters.mcp_tool_name", "served_tool"),
+        ("model", "plain_model"),
+        ("acme.rpc.call_id", ""),
         ("acme.sessionId", "session"),
         ("acme.agent_name", "agent"),
         ("acme.response.usage", "usage_object"),
@@ -131,3 +136,35 @@ def test_a_tool_and_its_parameters_by_their_bare_names() -> None:
 def test_either_of_them_alone_is_no_call() -> None:
     for attributes in ({"tool": "hammer"}, {"parameters": "{}"}):
         assert read(make_span(attributes)).kind == "other"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("lookup", "tool"), ("mcp__shop__lookup", "tool"), ("mcp__shoplookup", "other"), ("", "other")])  # fmt: skip
+def test_a_tool_s_name_and_the_id_of_a_call_are_a_call(name: str, kind: str) -> None:
+    step = read(make_span({"tool_name": name, "call_id": "c1"}))
+    assert step.kind == kind
+    if kind == "tool":
+        assert step.tool is not None
+        assert (step.tool.name, step.tool.call_id) == (name, "c1")
+    assert read(make_span({"tool_name": name})).kind == "other"
+
+
+def test_a_tool_has_the_name_that_its_server_gives_it() -> None:
+    step = read(
+        make_span(
+            {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": "shop-lookup",
+                "acme.tool.parameters.mcp_tool_name": "lookup",
+            }
+        )
+    )
+    assert step.tool is not None
+    assert step.tool.name == "lookup"
+
+
+def test_a_bare_model_is_that_of_a_model_call_only() -> None:
+    counts = {"gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 1}
+    call = read(make_span(counts | {"model": "gpt-4o-mini"}))
+    assert call.model is not None
+    assert call.model.request == "gpt-4o-mini"
+    assert read(make_span({"model": "gpt-4o-mini", "input": "hello"})).model is None

@@ -98,3 +98,28 @@ def test_calls_beside_a_bare_role_are_read_from_the_answer_as_it_was() -> None:
 def test_a_graph_may_stop_without_a_word() -> None:
     step = step_of({"openinference.span.kind": "TOOL", "tool.name": "refund"}, scope=LANGCHAIN)
     assert tells_of_pauses(step) == "stop"
+
+
+def test_a_list_of_parts_may_be_written_as_one_text() -> None:
+    asked = [{"type": "tool_use", "id": "c1", "name": "lookup", "input": {"id": 1}}]
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": json.dumps(asked)}]}]
+    step = step_of({"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(answer)})
+    assert [(call.name, call.call_id, call.arguments) for call in step.tool_requests] == [("lookup", "c1", {"id": 1})]
+    assert step.output is None
+    plain = [{"role": "assistant", "parts": [{"type": "text", "content": "[{...}] is what you asked for"}]}]
+    said = step_of({"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(plain)})
+    assert said.output == "[{...}] is what you asked for"
+
+
+def test_a_piece_of_a_stream_without_arguments_takes_none_away() -> None:
+    pieces = [{"type": "tool_use", "id": "c1", "name": "lookup", "input": ""}]
+    whole = {"name": "lookup", "args": {"id": 1}, "id": "c1", "type": "tool_call"}
+    answer = [{"role": "assistant", "content": pieces, "tool_calls": [whole]}]
+    step = step_of({"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(answer)})
+    assert [call.arguments for call in step.tool_requests] == [{"id": 1}]
+
+
+@pytest.mark.parametrize("key", ["langfuse_session_id", "thread_id"])
+def test_a_session_in_the_metadata_of_langfuse_s_callback(key: str) -> None:
+    assert step_of({f"langfuse.observation.metadata.{key}": "s1"}).session_id == "s1"
+    assert step_of({f"langfuse.observation.metadata.{key}": "s1", "session.id": "s2"}).session_id == "s2"

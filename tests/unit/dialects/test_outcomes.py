@@ -41,6 +41,8 @@ def exception(kind: str, message: str) -> SpanEvent:
         ({}, {"status_code": 2, "events": [exception("langgraph.errors.ParentCommand", "")]}, "ok", None),
         ({"gen_ai.tool.call.result": {"isError": True}}, {}, "error", Failure("tool_error", None)),
         ({"gen_ai.tool.status": "error"}, {}, "error", Failure("tool_error", None)),
+        ({"error.type": "denied"}, {"status_code": 2}, "denied", Failure("denied", None)),
+        ({"error.type": "PermissionDenied"}, {"status_code": 2}, "error", Failure("PermissionDenied", None)),
     ],
 )  # fmt: skip
 def test_status(attributes: dict[str, Any], fields: dict[str, Any], status: str, error: Failure | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trailhound.canonical import digest
-from trailhound.collector.dialects import read_alone
+from trailhound.collector.dialects import read_alone, read_log
 from trailhound.model import InstrumentationScope, LogRecord, Resource, Usage
 
 HASH = digest({"a": 1})
@@ -141,3 +141,59 @@ def test_nobody_agrees_where_nobody_is(interactive: bool, found: int) -> None:
     step = read_alone(record("gemini_cli.tool_call", given))
     assert step is not None
     assert len(step.approvals) == found
+
+
+PLACE = "event otel/src/events/session_telemetry.rs:1187"
+"""What Codex 0.171 has for the name of every event: the place in its source."""
+
+
+def test_an_event_may_be_named_in_an_attribute_beside_a_name_that_says_nothing() -> None:
+    counts = {"input_token_count": "420", "output_token_count": "38", "cached_token_count": "256"}
+    given = {"event.name": "codex.sse_event", "event.kind": "response.completed", "conversation.id": "s", "model": "m"}
+    call = read_alone(record(PLACE, given | counts))
+    assert call is not None
+    assert (call.kind, call.usage) == ("llm", Usage(420, 38, 256))
+    assert read_alone(record(PLACE, given | {"duration_ms": "0"})) is None, (
+        "it tells of the same answer without its tokens"
+    )
+
+
+CALL = {
+    "event.name": "codex.tool_result",
+    "conversation.id": "s",
+    "tool_name": "t",
+    "call_id": "c",
+    "arguments": '{"a":1}',
+}
+
+
+def test_equal_answers_are_equal_whatever_time_was_written_before_them() -> None:
+    told = [f"Wall time: {seconds} seconds\nOutput:\n[]" for seconds in ("0.0027", "1.2")] + ["[]"]
+    steps = [read_alone(record(PLACE, CALL | {"output": output})) for output in told]
+    assert [step.tool.result for step in steps if step is not None and step.tool is not None] == [[], [], []]
+
+
+@pytest.mark.parametrize("name", [PLACE, "codex.tool_result"])
+def test_a_record_of_a_call_that_belongs_to_a_span_tells_the_same(name: str) -> None:
+    given = record(name, CALL, trace_id="a" * 32)
+    given.span_id = "b" * 16
+    step = read_log(given)
+    assert step is not None
+    assert step.tool is not None
+    assert (step.kind, step.tool.name, step.tool.call_id, step.tool.arguments_hash) == ("tool", "t", "c", HASH)
+
+
+def test_claude_code_s_records_are_known_where_their_scope_was_taken_off() -> None:
+    given = {
+        "event.name": "tool_result",
+        "session.id": "s",
+        "tool_name": "mcp_tool",
+        "tool_use_id": "c",
+        "tool_input": '{"a":1}',
+    }
+    told = LogRecord("default", "a" * 32, "b" * 16, "tool_result", "claude_code.tool_result",
+                     given | {"tool_parameters": '{"mcp_tool_name": "t"}'}, Resource(), InstrumentationScope(), 5)  # fmt: skip
+    step = read_log(told)
+    assert step is not None
+    assert step.tool is not None
+    assert (step.tool.name, step.tool.call_id, step.tool.arguments_hash) == ("t", "c", HASH)
