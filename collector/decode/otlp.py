@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError
 
@@ -31,6 +31,9 @@ FLAGS_MASK = 0x3FF
 """Low 8 bits: W3C trace flags; bits 8 and 9: the parent is remote. The rest is reserved (OTLP Span.flags)."""
 
 _ZERO8 = bytes(8)
+_LONGEST_KNOWN = 4096
+"""Bytes of a resource or a scope that is remembered."""
+T = TypeVar("T")
 _fields = attrgetter(
     "trace_id", "span_id", "parent_span_id", "name", "kind", "start", "end", "status", "flags", "trace_state",
     "attributes", "dropped_attributes", "events", "dropped_events", "links", "dropped_links",
@@ -188,6 +191,13 @@ def _status(raw: bytes) -> tuple[int, str] | None:
     return known
 
 
+def _once(read: Callable[[bytes], T]) -> Callable[[bytes], T]:
+    """`read`, asked once for what a sender writes into each of its requests: all spans share that, and nobody changes it."""
+    known = lru_cache(maxsize=512)(read)
+    return lambda raw: known(raw) if len(raw) <= _LONGEST_KNOWN else read(raw)
+
+
+@_once
 def _resource(raw: bytes) -> tuple[Resource, bytes]:
     """(resource, its message), both empty when it is absent (legal) or undecodable."""
     try:
@@ -199,6 +209,7 @@ def _resource(raw: bytes) -> tuple[Resource, bytes]:
     return resource, encode_resource(resource) if lost else raw
 
 
+@_once
 def _scope(raw: bytes) -> InstrumentationScope:
     try:
         wire = schema.Scope.FromString(raw)

@@ -9,6 +9,8 @@ from typing import Any
 from trailhound.collector.dialects.coerce import text
 from trailhound.model import Resource, Step
 
+_MEMO_SIZE = 512
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -22,17 +24,21 @@ class Origin:
 
 
 class Origins:
-    """Reads a resource once for all the spans that share the object."""
+    """Reads a resource once for all the spans that share the object, as those of all requests of one sender do."""
 
     def __init__(self) -> None:
-        self._resource: Resource | None = None
-        self._task: Sequence[str] = ()
-        self._origin = Origin("", None, None, None, None, ())
+        self._known: dict[tuple[int, int], tuple[Origin, Resource, Sequence[str]]] = {}
+        """By the addresses of the resource and of the task's keys, which both are kept so that nothing else gets them."""
 
     def of(self, resource: Resource, task: Sequence[str]) -> Origin:
-        if resource is not self._resource or task is not self._task:
-            self._resource, self._task, self._origin = resource, task, _read(resource, task)
-        return self._origin
+        known = self._known.get((id(resource), id(task))) or self._learn(resource, task)
+        return known[0]
+
+    def _learn(self, resource: Resource, task: Sequence[str]) -> tuple[Origin, Resource, Sequence[str]]:
+        if len(self._known) >= _MEMO_SIZE:
+            self._known.clear()
+        known = self._known[id(resource), id(task)] = (_read(resource, task), resource, task)
+        return known
 
 
 def _read(resource: Resource, task: Sequence[str]) -> Origin:

@@ -250,6 +250,18 @@ def logs_body() -> ExportLogsServiceRequest:
     return request
 
 
+def test_requests_of_one_sender_share_its_resource() -> None:
+    def sender(name: bytes) -> bytes:
+        return field(1, field(1, b"service.name") + field(2, field(1, name)))
+
+    first, again, other = (decode(span(), resource=sender(name)).spans[0] for name in (b"a", b"a", b"b"))
+    assert first.span.resource is again.span.resource
+    assert (again.span.resource.service, other.span.resource.service) == ("a", "b")
+    long, longer = (decode(span(), resource=sender(b"c" * 5000)).spans[0] for _ in range(2))
+    assert long.span.resource == longer.span.resource  # too long to be remembered
+    assert long.span.resource is not longer.span.resource
+
+
 def test_log_records_are_decoded_with_their_event_names() -> None:
     request = logs_body()
     records = request.resource_logs[0].scope_logs[0].log_records
