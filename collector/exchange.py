@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -38,12 +38,19 @@ class Stored:
     """The run was ended by its number of steps: its spans are kept, and it is judged no more."""
     logs: Sequence[LogRow] = ()
     """The log records about a run that was closed."""
+    trace: Key | None = None
+    """The trace that a run was asked for by, which was closed."""
 
-    def until(self, now_ns: int) -> Stored:
-        """What had been received by then: the rest comes by again in the replay that asks, each in its turn, and is known
-        no sooner than it was."""
-        spans = [span for span in self.spans if span.received_ns <= now_ns]
-        return replace(self, spans=spans, logs=[row for row in self.logs if row.received_ns <= now_ns])
+    def before(self, now_ns: int) -> Stored:
+        """What had been received before then: the rest comes by again in the replay that asks, each in its turn, and is
+        known no sooner than it was."""
+        spans = [span for span in self.spans if span.received_ns < now_ns]
+        return replace(self, spans=spans, logs=[row for row in self.logs if row.received_ns < now_ns])
+
+    def of_traces(self, trace_ids: Collection[str]) -> Stored:
+        """What is of these traces alone."""
+        spans = [span for span in self.spans if span.trace_id in trace_ids]
+        return replace(self, spans=spans, logs=[row for row in self.logs if row.trace_id in trace_ids])
 
 
 class Recall(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from operator import attrgetter
 
 from trailhound.collector.assemble.life import OPEN
@@ -217,6 +218,21 @@ class Intake:
                 _tell(places, told.said, told.alone)
         return [run for run in runs.values() if run.has_steps]
 
+    def as_it_was(self, stored: Stored, now_ns: int, rules: RuleSet) -> Stored:
+        """What came back in a replay, as it was then; the store may have it as it became later.
+
+        What joined its trace later joins it again in its turn. Until then that is parked, or gone, or in memory by itself:
+        brought back here it would be found by others, and be in memory and parked at once.
+        """
+        then = stored.before(now_ns)
+        header = then.header
+        if then.trace is None or header is None or len(header.trace_ids) < 2:
+            return then
+        runs = {r.run.trajectory_id: {s.trace_id for s in r.steps()} for r in self.assembled(then, rules)}
+        own = {run_id: traces for run_id, traces in runs.items() if then.trace[1] in traces}
+        then = then.of_traces({then.trace[1]}.union(*own.values()))
+        return then if header.trajectory_id in own else replace(then, header=None, findings=())
+
     def _by_trace(self, stored: Stored) -> dict[Key, dict[str, Step]]:
         """The steps of stored spans, by trace and span id."""
         traces: dict[Key, dict[str, Step]] = {}
@@ -235,7 +251,7 @@ class Intake:
             new = [step for step in steps.values() if step.span_id not in opened.span_ids]
             for run in self._place(self._allowed(opened, new)) if new else ():
                 run.late |= stored.parked is None
-                self._renew(run)
+                self._renew(run) if run.run.status in OPEN else self._touch([run])
         for said, alone in stored.heard:
             self._hear(said, alone)
         self._overhear(row.record() for row in stored.logs)

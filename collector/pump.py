@@ -100,7 +100,8 @@ class Pump:
         self._behind_ns, self._looked_s = 0, clock.monotonic_s()
         self.caught_up = False
         """Whether the end of the journal was reached since the start."""
-        listener.muted = watch.replaying = cursor.judged > self.position
+        listener.muted = cursor.judged > self.position
+        watch.replaying = True  # the store may be ahead of the cursor: it is written first
         watch.segment = cursor.low_water
 
     # ------------------------------------------------------------ the loop's body
@@ -167,7 +168,7 @@ class Pump:
 
     def _idle(self) -> None:
         """The journal is read to its end: time comes from the clock, and a segment that is complete goes on."""
-        self.caught_up = True
+        self.caught_up, self._watch.replaying = True, False
         self._unmute()
         self._advance(self._clock.now_ns() - GUARD_NS)
         if self._batch is not None:
@@ -183,7 +184,6 @@ class Pump:
 
     def _unmute(self) -> None:
         """What follows was not counted before the restart; timers that had fired then have fired."""
-        self._watch.replaying = False
         self.received_ns = max(self.received_ns, self._start.received_ns)
         if self._listener.muted:
             self._advance(self._start.advanced_ns)

@@ -102,6 +102,7 @@ def _read(
                 parked,
                 header=header,
                 logs=[row for trace_id in ours for row in logs.get(trace_id, ())] if parked is None else (),
+                trace=(each.tenant, each.trace_id) if isinstance(each, Late) else None,
             ),
         )
 

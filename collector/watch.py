@@ -77,7 +77,7 @@ class Watch:
         self._owed_since: int | None = None
         self._now_ns = 0
         self.segment, self.replaying = 0, False
-        """Journal segment that is read now, and whether an earlier life read it: what is in memory needs it from here."""
+        """Journal segment that is read now: what is in memory needs it from here; and whether an earlier life may have read on."""
 
     # ------------------------------------------------------------ records in
 
@@ -89,11 +89,12 @@ class Watch:
 
     def restore(self, stored: Stored) -> None:
         """Take a run that was in memory before: it is judged, and counted nowhere; findings of it are told already."""
+        stored = self._intake.as_it_was(stored, self._now_ns, self.rules) if self.replaying else stored
         for finding in stored.findings:
             self.told.remember((finding.tenant, finding.trajectory_id or ""), finding)
         if stored.header is not None and stored.spans:
             self._wider.returns(stored.header)
-        self._intake.restore(stored.until(self._now_ns) if self.replaying else stored, self.segment)
+        self._intake.restore(stored, self.segment)
         if stored.parked is not None and not stored.spans:
             self._count_closed(stored.parked.trajectory_id, "lost")
 
@@ -292,8 +293,7 @@ class Watch:
 
     def findings(self) -> list[Finding]:
         """Every finding in memory: of runs in order of start, then of sessions and agents."""
-        own = [f for t in self.trajectories() for f in t.findings]
-        return own + self._wider.findings() + list(self.background.findings.values())
+        return [f for t in self.trajectories() for f in t.findings] + self._wider.findings() + list(self.background.findings.values())  # fmt: skip
 
 
 def _key(run: LiveRun) -> Key:

@@ -162,14 +162,7 @@ def test_the_end_is_the_same_whatever_died(tmp_path: Path, recording: Recording)
     compare(tmp_path, recording, PLANS, without_guesses)
 
 
-KNOWN = pytest.mark.xfail(
-    strict=True,
-    reason="the row of a run that became part of another one stays in the store, when a kill came between the two",
-)
-"""A fault that is not mended: 1 of some 930 such worlds shows it."""
-
-
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=KNOWN) if seed == 928 else seed for seed in BESIDE])
+@pytest.mark.parametrize("seed", BESIDE)
 def test_so_it_is_where_everything_meets_everything(tmp_path: Path, seed: int) -> None:
     """Few traces share call ids, sessions and models' answers, and spans and log records come in no order at all.
 
