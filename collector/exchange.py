@@ -18,6 +18,8 @@ from trailhound.model import Finding, Rejected, Run, Span, Step
 
 Key = tuple[str, str]
 """(tenant, trajectory id) or (tenant, trace id)."""
+Mark = tuple[str, ...]
+"""(trace id, span id) of a span, (id,) of a log record's row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,15 @@ class Stored:
     trace: Key | None = None
     """The trace that a run was asked for by, which was closed."""
 
-    def before(self, now_ns: int) -> Stored:
-        """What had been received before then: the rest comes by again in the replay that asks, each in its turn, and is
-        known no sooner than it was."""
-        spans = [span for span in self.spans if span.received_ns < now_ns]
-        return replace(self, spans=spans, logs=[row for row in self.logs if row.received_ns < now_ns])
+    def before(self, now_ns: int, reading: Collection[Mark] = ()) -> Stored:
+        """What had been received by then, without what is just `reading`: the rest comes by again in the replay that asks,
+        each in its turn, and is known no sooner than it was."""
+
+        def known(received_ns: int, mark: Mark) -> bool:
+            return received_ns < now_ns or (received_ns == now_ns and mark not in reading)
+
+        spans = [span for span in self.spans if known(span.received_ns, (span.trace_id, span.span_id))]
+        return replace(self, spans=spans, logs=[row for row in self.logs if known(row.received_ns, (row.id,))])
 
     def of_traces(self, trace_ids: Collection[str]) -> Stored:
         """What is of these traces alone."""

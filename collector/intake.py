@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -12,7 +12,7 @@ from trailhound.collector.assemble.places import Places
 from trailhound.collector.assemble.traces import TraceRuns
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_all
-from trailhound.collector.exchange import Counts, Fed, Key, Recall, Stored
+from trailhound.collector.exchange import Counts, Fed, Key, Mark, Recall, Stored
 from trailhound.collector.overhear import Told, told_by
 from trailhound.collector.parked import Heard, Parked
 from trailhound.collector.prices import prices_of
@@ -53,14 +53,17 @@ class Intake:
         self._prices = prices_of(config.prices.file)
         self._full: dict[Key, None] = {}
         """Traces of runs that have as many steps as a run may have."""
+        self._last: tuple[Sequence[Received], Sequence[LogRecord]] = ((), ())
 
     def feed(self, record: Record) -> Fed:
         """Take one acknowledged request."""
         fed = Fed()
         if record.signal == "logs":
-            fed.logs = self._overhear(decode_logs(record))
+            self._last = ((), decode_logs(record))
+            fed.logs = self._overhear(self._last[1])
             return fed
         decoded = decode_traces(record)
+        self._last = (decoded.spans, ())
         fed.rejected = decoded.rejected
         self.counts.rejected += decoded.rejected
         self.counts.received += len(decoded.spans) + len(decoded.rejected)
@@ -224,7 +227,7 @@ class Intake:
         What joined its trace later joins it again in its turn. Until then that is parked, or gone, or in memory by itself:
         brought back here it would be found by others, and be in memory and parked at once.
         """
-        then = stored.before(now_ns)
+        then = stored.before(now_ns, self._reading())
         header = then.header
         if then.trace is None or header is None or len(header.trace_ids) < 2:
             return then
@@ -232,6 +235,14 @@ class Intake:
         own = {run_id: traces for run_id, traces in runs.items() if then.trace[1] in traces}
         then = then.of_traces({then.trace[1]}.union(*own.values()))
         return then if header.trajectory_id in own else replace(then, header=None, findings=())
+
+    def _reading(self) -> set[Mark]:
+        """What the record that was fed last holds."""
+        spans, records = self._last
+        rows = (told_by(record, self._config.runs.task).row() for record in records)
+        return {(each.span.trace_id, each.span.span_id) for each in spans} | {
+            (row.id,) for row in rows if row is not None
+        }
 
     def _by_trace(self, stored: Stored) -> dict[Key, dict[str, Step]]:
         """The steps of stored spans, by trace and span id."""

@@ -8,7 +8,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from trailhound.collector.exchange import Stored
 from trailhound.collector.watch import Watch
 from trailhound.config import Config
-from trailhound.model import Record, Run
+from trailhound.model import Record
+from trailhound.testing import make_span
 from trailhound.testing_traffic import request_of, spans_of
 
 from .conftest import World
@@ -47,6 +48,17 @@ def test_a_run_comes_back_with_what_it_had_by_then(
     watch.changes()
     [run] = watch.trajectories()
     assert (set(run.run.trace_ids), len(run.steps)) == (traces, steps)
+
+
+def test_what_is_being_read_is_not_known_before_it_was_read() -> None:
+    """Blocks may have the same time, and of what was read before them nothing may be missing."""
+    first, second, third = (make_span(span_id=f"{n:016x}", received_ns=n) for n in (1, 2, 2))
+    third.span_id = f"{3:016x}"
+    found = Stored([first, second, third])
+    assert found.before(1).spans == [first]
+    assert found.before(2).spans == [first, second, third]
+    assert found.before(2, {(third.trace_id, third.span_id)}).spans == [first, second]
+    assert found.before(3, {(third.trace_id, third.span_id)}).spans == [first, second, third]
 
 
 def test_what_comes_back_opens_a_run_that_has_ended_meanwhile(world: World) -> None:
