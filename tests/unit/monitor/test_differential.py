@@ -31,7 +31,9 @@ from trailhound.testing_traffic import requests
 from .conftest import SETTINGS, Life, World
 
 RECORDINGS, PLANS = (int(part) for part in os.environ.get("DIFFERENTIAL", "12x2").split("x"))
-BESIDE = [int(seed) for seed in os.environ.get("BESIDE", "17 20 44 57 135 142 157 171 648 910 928 955 1227").split()]
+BESIDE = [
+    int(seed) for seed in os.environ.get("BESIDE", "17 20 44 57 135 142 157 171 648 910 928 955 1189 1227").split()
+]
 CAPTURES = Path(__file__).parents[2] / "captures"
 ALL = Listing(limit=10_000)
 FED = ("monitor.before_feed", "monitor.after_feed")
@@ -76,8 +78,9 @@ class Play:
         self.world = World(Config.model_validate(SETTINGS | {"data_dir": path, "rules": RULES}))
         self.life: Life = self.world.live()
         self.plan, self.deaths = plan, 0
-        self._suspect = False
-        """The last death was in the middle of a record: a second one there would make it poison."""
+        self._armed, self._suspect = "", False
+        """Where the monitor dies next; whether its last death was in the middle of a record, and nothing was read since: a
+        second one there would rightly make that record poison, which no undisturbed monitor sees."""
         pauses = random.Random(zlib.crc32(recording.name.encode()))
         for signal, body in recording.requests:
             self.world.journal.append(signal, "default", body).result(5)
@@ -100,9 +103,8 @@ class Play:
         if what in ("monitor", "both"):
             self.die()
         if what == "failpoint":
-            place = plan.choice([p for p in PLACES if not self._suspect or p not in FED])
-            failpoint.arm(f"{place}:raise:{plan.randint(1, 3)}")
-            self._suspect = place in FED
+            self._armed = plan.choice([p for p in PLACES if not self._suspect or p not in FED])
+            failpoint.arm(f"{self._armed}:raise:{plan.randint(1, 3)}")
 
     def pause(self, seconds: float) -> None:
         if seconds > 1:
@@ -121,6 +123,7 @@ class Play:
             while self.life.turn_over():
                 pass
         except FailpointError:
+            self._suspect = self._armed in FED
             self.die()
         else:
             self._suspect = False
