@@ -154,19 +154,23 @@ class Intake:
         """Join log records with the spans that they belong to; returns those that say something."""
         found = []
         for told in (told_by(record, self._config.runs.task) for record in records):
-            if told.decided is not None:
-                self._decide(told.decided)
             if told.step is not None:
-                self._prices.priced(told.step)
-                self._hear(told.said, told.alone)
+                self.returning.meet((told.step,))
+            self._hear_told(told)
             if told.step is not None or told.decided is not None:
                 found.append(told)
         return found
 
+    def _hear_told(self, told: Told) -> None:
+        if told.decided is not None:
+            self._decide(told.decided)
+        if told.step is not None:
+            self._prices.priced(told.step)
+            self._hear(told.said, told.alone)
+
     def _hear(self, said: Step | None, alone: Step | None) -> None:
         step = said or alone
         assert step is not None
-        self.returning.meet((step,))
         if said is None and self._places.shows_session(step):
             self._touch(self._places.tell(step))
             self._keep_told()
@@ -254,7 +258,8 @@ class Intake:
         return traces
 
     def restore(self, stored: Stored, segment: int) -> None:
-        """Take what came long ago: it is counted nowhere. A parked run is back since the journal's `segment`."""
+        """Take what came long ago: it is counted nowhere, and wakes no other run. A parked run is back since the journal's
+        `segment`."""
         if stored.parked is not None and self._parked is not None:
             self._parked.take(stored.parked, segment)
         for trace, steps in self._by_trace(stored).items():
@@ -265,7 +270,8 @@ class Intake:
                 self._renew(run) if run.run.status in OPEN else self._touch([run])
         for said, alone in stored.heard:
             self._hear(said, alone)
-        self._overhear(row.record() for row in stored.logs)
+        for row in stored.logs:
+            self._hear_told(told_by(row.record(), self._config.runs.task))
 
 
 def _tell(places: Places, said: Step | None, alone: Step | None) -> None:

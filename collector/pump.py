@@ -231,7 +231,7 @@ class Pump:
             if self._amends is not None:
                 self._amends.note(changes)
             counts = self._watch.counts
-            late, counts.late = counts.late, 0
+            late, counts.late = 0 if self._listener.muted else counts.late, 0
             unjudged, counts.unjudged = counts.unjudged, 0
             counts.rejected.clear()  # each was told with its record; a list of all would grow for ever
         self._tally.late(late)

@@ -44,11 +44,13 @@ def span(number: int, at: float, attributes: dict[str, Any], *, trace: int = 1, 
     return Record("traces", "default", request.SerializeToString(), START)
 
 
-def log(at: float, attributes: dict[str, Any], *, trace: int = 0, service: str = "desk") -> Record:
+def log(at: float, attributes: dict[str, Any], *, trace: int = 0, service: str = "desk", name: str = NAME, scope: str = "") -> Record:  # fmt: skip
     request = ExportLogsServiceRequest()
     group = request.resource_logs.add()
     group.resource.attributes.add(key="service.name").value.CopyFrom(any_value(service))
-    made = group.scope_logs.add().log_records.add(event_name=NAME, time_unix_nano=START + int(at * SECOND))
+    scoped = group.scope_logs.add()
+    scoped.scope.name = scope
+    made = scoped.log_records.add(event_name=name, time_unix_nano=START + int(at * SECOND))
     if trace:
         made.trace_id, made.span_id = trace.to_bytes(16, "big"), (99).to_bytes(8, "big")
     for key, value in attributes.items():

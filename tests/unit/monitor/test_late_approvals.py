@@ -14,8 +14,11 @@ from trailhound.collector.rebuild import rebuild, stored_of
 from trailhound.collector.store import Listing
 from trailhound.config import Config
 from trailhound.model import Finding, Record
+from trailhound.testing_traffic import request_of
 
 from .conftest import SETTINGS, Life, World
+from .test_parked import agent as desk
+from .test_parked import refund as paused
 
 DAY = 86_400
 MORE = {"tools": [{"match": "refund", "risk": "high"}], "approvals": {"complete": True}}
@@ -218,3 +221,21 @@ def test_a_record_that_changes_nothing_in_its_own_trace_is_looked_up_for_the_oth
     receive(shop, told(20, decision="denied", tool="refund", arguments=ARGS))
     pass_time(shop, life, 600)
     assert sorted(f.details["verdict"] for f in findings(shop)) == ["denied", "missing"]
+
+
+def test_what_an_old_run_was_told_wakes_no_other(shop: World) -> None:
+    """A record of it names the call that another run waits for: woken with it, that one would be kept apart like it."""
+    life = shop.live()
+    names = {"tool_name": "look", "tool_use_id": "call-r", "success": "true"}
+    claude = {"service": "shop", "name": "tool_result", "scope": "com.anthropic.claude_code.events"}
+    receive(shop, refund(10), agent(), log(12, names, trace=1, **claude))
+    pass_time(shop, life, 4 * 3600)
+    shop.receive(request_of([paused(5, 1), desk(5, 0)]))
+    pass_time(shop, life, 4 * 3600)
+    assert (life.watch.runs, life.watch.parked) == ({}, 1)
+    receive(shop, log(5, said(call_id="c1", session="s")))
+    pass_time(shop, life, 1)
+    assert life.watch.parked == 1
+    shop.receive(request_of([paused(6, 7000, "done"), desk(6, 6999)]))
+    pass_time(shop, life, 600)
+    assert sorted(len(run.trace_ids) for run in shop.store.list_trajectories(Listing()) if run.trace_ids) == [1, 2]
