@@ -106,6 +106,28 @@ def served(requests: Iterable[Request]) -> list[Request]:
     return changed(requests, change)
 
 
+def within_one(requests: Iterable[Request]) -> list[Request]:
+    """All that the process did inside one span of a web server, which makes one trace of it."""
+    told: list[Request] = []
+    trace_id, web_id = hashlib.blake2b(b"within one", digest_size=16).digest(), _id(b"within one")
+    first_ns, last_ns = 2**63, 0
+    for signal, body in requests:
+        message = (ExportLogsServiceRequest if signal == "logs" else ExportTraceServiceRequest).FromString(body)
+        if isinstance(message, ExportLogsServiceRequest):
+            for record in (r for logs in message.resource_logs for scope in logs.scope_logs for r in scope.log_records):
+                record.trace_id = trace_id if record.trace_id else b""
+        else:
+            for span in spans_in(message):
+                span.trace_id, span.parent_span_id = trace_id, span.parent_span_id if _has_parent(span) else web_id
+                first_ns, last_ns = min(first_ns, span.start_time_unix_nano), max(last_ns, span.end_time_unix_nano)
+        told.append((signal, message.SerializeToString()))
+    made = ExportTraceServiceRequest()
+    web = made.resource_spans.add().scope_spans.add().spans.add(trace_id=trace_id, span_id=web_id, name="POST /chat")
+    web.start_time_unix_nano, web.end_time_unix_nano, web.kind = first_ns - 1, last_ns + 1, 2  # type: ignore[assignment]
+    web.attributes.extend(_attribute(key, value) for key, value in _WEB.items())
+    return [*told, ("traces", made.SerializeToString())]
+
+
 def called_from_afar(requests: Iterable[Request], *, told: bool) -> list[Request]:
     """Every root below a span of another service, which is never sent; `told`: the SDK's flags say so, else it has none."""
 

@@ -249,6 +249,7 @@ class Twins:
 _SKEW_NS = 5_000_000_000  # how far the clocks of two services that report one answer, by its id, may be apart
 _ACROSS = "usage in two traces"
 _CLIENT = "a client's own span"
+_SERVED = "a server's view of a call"
 _Key = tuple[str, str]
 
 
@@ -258,8 +259,16 @@ def _key(step: Step) -> _Key:
 
 def _may_be(key: tuple[object, ...], a: Step, b: Step) -> bool:
     """Equal usage in two traces of a run means one call only where a client's span has nothing around it."""
+    if key[0] == _SERVED:
+        return a.transport != b.transport and (_is_within(a, b) if a.transport else _is_within(b, a))
     apart = a.trace_id != b.trace_id and not (a.parent_span_id and b.parent_span_id)
     return is_carried_out(a, b) if key[0] == _CLIENT else key[0] != _ACROSS or apart
+
+
+def _is_within(served: Step, call: Step) -> bool:
+    """Whether an MCP server carried a call out while the agent waited for it: the server may be in the agent's own process,
+    and its span below the web framework's, beside the agent's spans."""
+    return call.start_ns <= served.start_ns and served.end_ns <= call.end_ns
 
 
 def _twin_keys(step: Step) -> list[tuple[object, ...]]:
@@ -271,20 +280,21 @@ def _twin_keys(step: Step) -> list[tuple[object, ...]]:
             counts = (step.usage.input_tokens, step.usage.output_tokens)
             keys += [("usage", step.trace_id, step.parent_span_id, *counts), (_ACROSS, *counts)]
         return keys if (said := said_alike(step)) is None else [*keys, (_CLIENT, said)]
-    if step.kind == "tool" and step.tool is not None and step.tool.call_id is not None:
-        return [("call", step.tool.call_id)]
+    if step.kind == "tool" and step.tool is not None:
+        served: tuple[object, ...] = (_SERVED, step.trace_id, bare_tool(step.tool.name))
+        return [served] if step.tool.call_id is None else [("call", step.tool.call_id), served]
     return []
 
 
-_Rank = tuple[bool, int, int, int, str]
+_Rank = tuple[bool, bool, int, int, int, str]
 
 
 def _rank(step: Step) -> _Rank:
-    """The better report of a call comes first: with usage, with more of it known, nearer to the provider (shorter)."""
+    """The better report of a call comes first: the agent's, with usage, with more of it known, nearer to the provider (shorter)."""
     usage = step.usage
     unknown = 5 if usage is None else sum(
         v is None for v in (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens)
     )  # fmt: skip
     if step.tool is not None:
         unknown = (step.tool.arguments is None) + (step.tool.result is None)
-    return (not has_usage(step), unknown, step.end_ns - step.start_ns, step.start_ns, step.span_id)
+    return (step.transport, not has_usage(step), unknown, step.end_ns - step.start_ns, step.start_ns, step.span_id)

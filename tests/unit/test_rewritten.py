@@ -21,6 +21,7 @@ from trailhound.testing_rewrites import (
     timed,
     with_attributes,
     with_clients,
+    within_one,
     without_scopes,
     worded,
 )
@@ -188,6 +189,15 @@ def test_what_else_is_instrumented_changes_no_run(folder: Path, way: int) -> Non
 @every_recording_but_these()
 def test_a_web_server_s_span_above_changes_no_run(folder: Path) -> None:
     assert read(served(recorded(folder))) == original(folder)
+
+
+SERVED = [folder for folder in FOLDERS if folder.parent.name.startswith("claude_agent_sdk_cli")]
+
+
+@pytest.mark.parametrize("folder", SERVED, ids=name)
+def test_an_mcp_server_in_the_agent_s_process_is_no_second_caller(folder: Path) -> None:
+    here = [call for run in read(within_one(recorded(folder))) for call in run[3]]
+    assert sorted(here) == sorted(call for run in original(folder) for call in run[3])
 
 
 DOUBLED = [folder for folder in FOLDERS if folder.parent.name.startswith(("anthropic_", "pydantic_ai_v5_anthropic"))]
