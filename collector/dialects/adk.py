@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from trailhound.canonical import parse_json
+from trailhound.collector.dialects import failures
 from trailhound.collector.dialects.base import AGENT, CHAIN, LLM, Dialect, Seen
 from trailhound.collector.dialects.coerce import whole
 from trailhound.collector.dialects.cut import is_cut
@@ -29,6 +30,8 @@ _FIRST = re.compile(r"1\.|2\.[0-6]\.")
 """Versions in which the inner of two spans of a model call has counts without details: seen in 1.x and 2.2, not in 2.7."""
 _NO_ID = "<not specified>"
 """The call id in the span of a tool that raised (2.13)."""
+_NO_RESULT = {"result": _NO_ID}
+"""What it is said to have returned (1.20)."""
 _NAMED = re.compile(r'Your internal name is "([^"\n]+)"')
 """In every agent's system prompt, 1.2 to 2.13; the span of the agent itself comes last, or never."""
 _WAITS, _REJECTED = "requires confirmation", "call is rejected"
@@ -38,6 +41,10 @@ _WAITS, _REJECTED = "requires confirmation", "call is rejected"
 def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         _tool(step)
+        if step.tool is not None and step.tool.result == _NO_RESULT:  # OpenInference sets the status OK all the same
+            step.tool.result = None
+            if step.status == "ok":
+                failures.read_exception(step, seen.span)
     elif step.kind == "llm":
         own = _own_counts(seen.span.attributes.get("gcp.vertex.agent.llm_response"))
         if own is not None:

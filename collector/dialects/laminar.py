@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, Seen
 from trailhound.collector.dialects.toolcalls import unwrap_python
 from trailhound.model import Step
 
 _TURN = "agents.turn"
 """A turn of the OpenAI Agents SDK (lmnr 0.8)."""
+_METADATA = "langchain.metadata"
+"""JSON of a LangChain run's metadata (0.8)."""
 
 
 def refine(step: Step, seen: Seen) -> None:
@@ -17,7 +20,10 @@ def refine(step: Step, seen: Seen) -> None:
         returned = tool is None or tool.result is not None or tool.arguments is None  # without content nothing tells
         if step.status == "ok" and not returned and _of_openai_agents(seen):
             step.status = "pending"
-    elif step.container and not step.parent_span_id and step.agent is None:
+    metadata = seen.span.attributes.get(_METADATA)
+    if step.agent is None and isinstance(metadata, str):
+        step.agent = langchain.agent_in(metadata)
+    if step.container and not step.parent_span_id and step.agent is None:
         step.agent = step.name  # the function that was observed; nothing else names the agent
 
 

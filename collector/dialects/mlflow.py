@@ -39,8 +39,9 @@ TYPES: dict[str, KindOf] = {
     **dict.fromkeys(("PARSER", "MEMORY", "EVALUATOR", "UNKNOWN"), OTHER),
 }
 
-_AGENT_RUN = "mlflow.openai.agent_run_root"
-"""On the span of a whole run of the OpenAI Agents SDK (MLflow 3.18)."""
+_THREADS = ("session_id", "thread_id")
+_AGENT_RUN, _RUNNER = "mlflow.openai.agent_run_root", "AgentRunner.run"
+"""On the span of a whole run of the OpenAI Agents SDK (MLflow 3.18), and what that is called (3.7 too)."""
 
 
 def refine(step: Step, seen: Seen) -> None:
@@ -58,7 +59,7 @@ def refine(step: Step, seen: Seen) -> None:
         step.model = Model(_word(facts.get("mlflow_provider")), _word(facts["mlflow_model"]), None)
     if step.model is None and step.kind == "llm":
         step.model = _model(parse_json(facts.get("input")), parse_json(facts.get("output")))
-    step.session_id = step.session_id or _word(facts.get("mlflow_session")) or _group(seen)
+    step.session_id = step.session_id or _word(facts.get("mlflow_session")) or _group(seen) or _thread(seen)
     step.user_id = step.user_id or _word(facts.get("mlflow_user"))
     llama_index.refine(step, seen)
     if step.kind == "agent":
@@ -94,11 +95,21 @@ def _tool(step: Step, seen: Seen) -> None:
 
 def _group(seen: Seen) -> str | None:
     """The conversation of a run of the OpenAI Agents SDK: `group_id` in the recorded arguments of `Runner.run`."""
-    if _AGENT_RUN not in seen.span.attributes:
+    if _AGENT_RUN not in seen.span.attributes and seen.span.name != _RUNNER:
         return None
     given = parse_json(seen.span.attributes.get("kwargs"))
     config = given.get("run_config") if isinstance(given, Mapping) else None
     return text(config.get("group_id")) if isinstance(config, Mapping) else None
+
+
+def _thread(seen: Seen) -> str | None:
+    """The conversation of a LangChain run: in its metadata, by the name that an application or LangGraph gives it."""
+    given = seen.span.attributes.get("metadata")
+    if not isinstance(given, str) or not any(name in given for name in _THREADS):
+        return None
+    metadata = parse_json(given)
+    told = (metadata.get(name) for name in _THREADS) if isinstance(metadata, Mapping) else ()
+    return next((name for name in map(text, told) if name is not None), None)
 
 
 def _usage(given: Any, facts: Mapping[str, Any]) -> Any:

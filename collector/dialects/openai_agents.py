@@ -7,6 +7,8 @@ OpenLLMetry's first instrumentation (0.40 to 0.43) makes a span `X.agent` of eve
 
 from __future__ import annotations
 
+from typing import Any
+
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import Dialect, Pauses, Seen
 from trailhound.collector.dialects.conversation import Conversation
@@ -25,8 +27,9 @@ _FAILED = "An error occurred while running the tool. Please try again. Error: "
 """What the SDK tells the model of a tool that raised; not every instrumentation sets the status too."""
 _ANSWERED = "gen_ai.completion.types"
 """On a span of OpenLLMetry's that is an agent's and a model call's at once."""
-_UNRUN, _WAITS = "FunctionToolResult(", "run_item=ToolApprovalItem("
-"""In the repr that some versions give for the result of a call that is to be approved (0.17; OpenLIT over 0.24)."""
+_UNRUN, _WAITS, _ITEM = "FunctionToolResult(", "run_item=ToolApprovalItem(", "tool_approval_item"
+"""In what some versions give for the result of a call that is to be approved (0.17; OpenLIT over 0.24): a repr, or the
+type of its `run_item` where Logfire writes it as JSON."""
 _RESULTS = ("output.value", "gen_ai.tool.call.result", "traceloop.entity.output")
 """Where the instrumentations put a tool's result; a call that waits has none of them."""
 
@@ -39,7 +42,7 @@ def refine(step: Step, seen: Seen) -> None:
         return
     if tool.result is None and any(key in seen.span.attributes for key in _RESULTS):
         tool.result = ""  # a tool that returned nothing did return
-    if isinstance(tool.result, str) and tool.result.startswith(_UNRUN) and _WAITS in tool.result:
+    if _is_unrun(tool.result):
         tool.result = None
     if tool.result == _REJECTED:
         step.status = "denied"
@@ -47,6 +50,14 @@ def refine(step: Step, seen: Seen) -> None:
         step.status = "pending"
     elif step.status == "ok" and isinstance(tool.result, str) and tool.result.startswith(_FAILED):
         step.status, step.error = "error", Failure(None, tool.result.removeprefix(_FAILED))
+
+
+def _is_unrun(result: Any) -> bool:
+    """Whether a result is the item to approve."""
+    if isinstance(result, str):
+        return result.startswith(_UNRUN) and _WAITS in result
+    item = result.get("run_item") if isinstance(result, dict) else None
+    return isinstance(item, dict) and item.get("type") == _ITEM
 
 
 def _model_call(step: Step, seen: Seen) -> None:

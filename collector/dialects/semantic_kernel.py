@@ -8,8 +8,12 @@ templates write `Plugin.function`, and so do we: its bare name is then told as t
 """
 
 from dataclasses import replace
+from typing import Any
 
+from trailhound.canonical import parse_json
+from trailhound.collector.dialects import content
 from trailhound.collector.dialects.base import CHAIN, TOOL, Dialect, Seen
+from trailhound.collector.dialects.coerce import text
 from trailhound.collector.dialects.toolcalls import tool_call
 from trailhound.model import Step, ToolCall
 
@@ -22,8 +26,17 @@ def refine(step: Step, seen: Seen) -> None:
         step.tool = tool_call(step.name, None, None)
     if step.tool is not None:
         step.tool = _dotted(step.tool)
+    if step.kind == "llm" and step.agent is None:
+        step.agent = _agent(seen.facts.get("input"))
     if step.tool_requests:
         step.tool_requests = tuple(map(_dotted, step.tool_requests))
+
+
+def _agent(given: Any) -> str | None:
+    """The name on the system message: an agent gives its instructions under its own (told where MLflow records inputs)."""
+    messages = content.messages_in(parse_json(given)) if given is not None else None
+    first = messages[0] if messages else None
+    return text(first.get("name")) if isinstance(first, dict) and first.get("role") == "system" else None
 
 
 def _dotted(call: ToolCall) -> ToolCall:

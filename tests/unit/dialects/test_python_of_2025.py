@@ -1,4 +1,4 @@
-"""Senders of 2025 and 2026 for Python: JSON in JSON, printed messages, calls that a client made by itself, graphs in tools."""
+"""Senders of 2025 and 2026 for Python: JSON in JSON, graphs in tools, what is no call or has not run, who is the agent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from trailhound.collector.dialects import read
-from trailhound.model import InstrumentationScope, Span, Step
+from trailhound.model import InstrumentationScope, Span, SpanEvent, Step
 from trailhound.testing import make_span
 
 ARGUMENTS = {"order_id": "BK-1042"}
-GOOGLE = "openinference.instrumentation.google_genai"
 TRACELOOP = "opentelemetry.instrumentation."
-LLM = {"openinference.span.kind": "LLM"}
 
 
 def span_of(attributes: dict[str, Any], scope: str, version: str = "", **fields: Any) -> Span:
@@ -23,12 +21,6 @@ def span_of(attributes: dict[str, Any], scope: str, version: str = "", **fields:
 
 def step_of(attributes: dict[str, Any], scope: str, version: str = "", **fields: Any) -> Step:
     return read(span_of(attributes, scope, version, **fields))
-
-
-def told(step: Step) -> list[tuple[str, Any, Any]]:
-    """(tool, arguments, result) of the calls of which a model call tells both ends."""
-    results = {call.call_id: call.result for call in step.tool_responses}
-    return [(c.name, c.arguments, results[c.call_id]) for c in step.tool_requests if c.call_id in results]
 
 
 # ------------------------------------------------------------ LlamaIndex under OpenLLMetry 0.49
@@ -95,84 +87,6 @@ def test_the_agent_is_named_by_the_last_of_an_events_names(event: str, agent: st
     assert step_of(task(event), LLAMA, name="setup_agent.task").agent == agent
 
 
-# ------------------------------------------------------------ Gemini's client
-
-
-def part(name: str, arguments: Any, result: Any) -> list[dict[str, Any]]:
-    return [
-        {"role": "model", "parts": [{"function_call": {"name": name, "args": arguments}}]},
-        {"role": "user", "parts": [{"function_response": {"name": name, "response": result}}]},
-    ]
-
-
-QUESTION = {"role": "user", "parts": [{"text": "Where is it?"}]}
-FIRST = part("lookup_order", ARGUMENTS, {"result": "packed"})
-SECOND = part("check_stock", {"sku": "W"}, {"result": "3"})
-CALLS = [("lookup_order", ARGUMENTS, {"result": "packed"}), ("check_stock", {"sku": "W"}, {"result": "3"})]
-
-
-@pytest.mark.parametrize(
-    ("contents", "history", "calls"),
-    [
-        ([QUESTION], [QUESTION, *FIRST, *SECOND], CALLS),
-        (["parts=[..] role='user'"], [QUESTION, *FIRST, *SECOND], CALLS),
-        ([QUESTION], [QUESTION, *FIRST, QUESTION, *FIRST, *SECOND], CALLS),
-        ([QUESTION, *FIRST, QUESTION], [QUESTION, *FIRST, QUESTION, *SECOND], CALLS[1:]),
-        ([QUESTION], [QUESTION], []),
-        ([QUESTION], "cut", []),
-    ],
-    ids=["plain", "printed", "stream", "earlier turns", "none", "no history"],
-)
-def test_what_the_client_called_by_itself_is_in_the_answer(contents: Any, history: Any, calls: Any) -> None:
-    answer = {"candidates": [], "automatic_function_calling_history": history}
-    attributes = LLM | {"input.value": json.dumps({"contents": contents}), "output.value": json.dumps(answer)}
-    assert told(step_of(attributes, GOOGLE)) == calls
-
-
-def test_the_recorded_request_says_which_result_is_whose() -> None:
-    attributes = LLM | {
-        "llm.input_messages.0.message.role": "user",
-        "llm.input_messages.0.message.content": '{"result": "packed"}',
-        "input.value": json.dumps({"contents": [QUESTION, *FIRST]}),
-    }
-    assert told(step_of(attributes, GOOGLE)) == CALLS[:1]
-
-
-def printed(field: str) -> str:
-    return json.dumps([{"type": "text", "text": f"file_data=None {field} inline_data=None text=None"}])
-
-
-def prompt(call: str, response: str) -> dict[str, Any]:
-    return {
-        "llm.request.type": "completion",
-        "gen_ai.prompt.0.role": "model",
-        "gen_ai.prompt.0.content": printed(f"function_call={call} function_response=None"),
-        "gen_ai.prompt.1.role": "user",
-        "gen_ai.prompt.1.content": printed(f"function_call=None function_response={response}"),
-    }
-
-
-@pytest.mark.parametrize(
-    ("call", "response", "calls"),
-    [
-        (
-            "FunctionCall(\n  args={\n    'order_id': 'BK-1042'\n  },\n  name='lookup_order'\n)",
-            "FunctionResponse(\n  name='lookup_order',\n  response={\n    'result': 'packed'\n  }\n)",
-            CALLS[:1],
-        ),
-        (
-            "FunctionCall(id=None, args={'order_id': 'BK-1042'}, name='lookup_order')",
-            "FunctionResponse(id=None, name='lookup_order', response={'result': 'packed'})",
-            CALLS[:1],
-        ),
-        ("FunctionCall(args={'when': <Day.ONE>}, name='x')", "FunctionResponse(name='x', response={})", []),
-        ("FunctionCall(args={})", "FunctionResponse(name='x', response={})", []),
-    ],
-)
-def test_printed_messages_are_read(call: str, response: str, calls: Any) -> None:
-    assert told(step_of(prompt(call, response), TRACELOOP + "google_generativeai")) == calls
-
-
 # ------------------------------------------------------------ LangGraph under OpenLLMetry and Langfuse
 
 
@@ -224,6 +138,51 @@ def test_the_answer_of_an_agent_is_no_call(scope: str) -> None:
     assert (step.kind, step.tool, step.output) == ("other", None, "done")
 
 
+@pytest.mark.parametrize(
+    ("names", "ids", "arguments", "calls"),
+    [
+        ("refund", "c1", '{"a": 1}', [("refund", "c1", {"a": 1})]),
+        ("refund, quote", "c1, c2", '{"a": 1}, {"b": 2}', [("refund", "c1", {"a": 1}), ("quote", "c2", {"b": 2})]),
+        ("refund, quote", "c1", '{"a": 1}', []),
+        ("refund", "c1", '{"a": ', []),
+    ],
+)
+def test_openlit_joins_the_calls_that_a_model_asked_for(names: str, ids: str, arguments: str, calls: Any) -> None:
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.tool.name": names,
+        "gen_ai.tool.call.id": ids,
+        "gen_ai.tool.args": arguments,
+    }
+    asked = step_of(attributes, "openlit.otel.tracing").tool_requests
+    assert [(call.name, call.call_id, call.arguments) for call in asked] == calls
+
+
+@pytest.mark.parametrize(
+    ("output", "agent"),
+    [
+        ("content='' name='support' id='run--1', content='done' name='desk' id='lc_run--2'", "desk"),
+        ("content='packed' name='lookup_order' id='4f' tool_call_id='c1'", None),
+        ("content='hello'", None),
+    ],
+)
+def test_openlits_graphs_are_told_by_who_answered(output: str, agent: str | None) -> None:
+    given = {"gen_ai.operation.name": "workflow RunnableSequence", "gen_ai.workflow.output": output}
+    assert step_of(given, "openlit.otel.tracing", name="workflow RunnableSequence").agent == agent
+
+
+def test_laminar_records_langchains_metadata() -> None:
+    metadata = json.dumps({"lc_agent_name": "desk", "thread_id": "t"})
+    attributes = {"lmnr.span.type": "DEFAULT", "langchain.metadata": metadata}
+    assert step_of(attributes, "lmnr.tracer", parent_span_id="p").agent == "desk"
+
+
+def test_openlit_of_2025_told_a_tool_by_the_name_of_its_span() -> None:
+    step = step_of({"gen_ai.operation.name": "tool refund"}, "openlit.otel.tracing", name="tool refund")
+    assert step.tool is not None
+    assert (step.kind, step.tool.name) == ("tool", "refund")
+
+
 def test_a_step_of_an_agent_is_no_agent_inside_it() -> None:
     attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "support"}
     scope = "openlit.instrumentation.smolagents"
@@ -244,7 +203,12 @@ def test_what_an_emitter_tells_of_an_error_is_no_second_call(kind: str) -> None:
 )
 @pytest.mark.parametrize(
     ("result", "status"),
-    [("FunctionToolResult(tool=.., run_item=ToolApprovalItem(..))", "pending"), ("FunctionToolResult(..)", "ok")],
+    [
+        ("FunctionToolResult(tool=.., run_item=ToolApprovalItem(..))", "pending"),
+        ('{"tool": {}, "output": null, "run_item": {"type": "tool_approval_item"}}', "pending"),
+        ('{"tool": {}, "output": "done", "run_item": {"type": "tool_call_output_item"}}', "ok"),
+        ("FunctionToolResult(..)", "ok"),
+    ],
 )
 def test_a_result_that_is_an_item_to_approve_has_not_run(scope: str, result: str, status: str) -> None:
     attributes = {
@@ -264,6 +228,39 @@ def test_crewai_writes_a_call_as_the_repr_of_its_calling() -> None:
     assert step.tool.arguments == ARGUMENTS
 
 
+@pytest.mark.parametrize(
+    ("first", "agent"),
+    [
+        ({"role": "system", "content": "Help.", "name": "support"}, "support"),
+        ({"role": "system", "content": "Help."}, None),
+        ({"role": "user", "content": "Help.", "name": "Ann"}, None),
+    ],
+)
+def test_semantic_kernels_agent_is_named_on_its_instructions(first: dict[str, Any], agent: str | None) -> None:
+    given = {"gen_ai.operation.name": "chat", "mlflow.spanInputs": json.dumps({"messages": [first]})}
+    assert step_of(given, "semantic_kernel.connectors").agent == agent
+
+
+def test_mlflow_of_2025_records_the_group_of_a_run_too() -> None:
+    run = {"mlflow.spanType": '"AGENT"', "kwargs": '{"run_config": {"group_id": "s1"}}'}
+    assert step_of(run, "mlflow", name="AgentRunner.run").session_id == "s1"
+    assert step_of(run, "mlflow", name="my_runner").session_id is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "session"),
+    [
+        ('{"session_id": "s1", "thread_id": "t1"}', "s1"),
+        ('{"thread_id": "t1", "langgraph_step": 1}', "t1"),
+        ('{"langgraph_step": 1}', None),
+        ('["thread_id"]', None),
+        ('{"thread_id": ', None),
+    ],
+)
+def test_mlflow_records_the_metadata_of_a_langchain_run(metadata: str, session: str | None) -> None:
+    assert step_of({"mlflow.spanType": '"CHAIN"', "metadata": metadata}, "mlflow").session_id == session
+
+
 # ------------------------------------------------------------ counts of ADK
 
 
@@ -280,6 +277,19 @@ def test_a_total_tells_whether_adk_added_reasoning(total: int | None, output: in
     usage = step_of(attributes, "gcp.vertex.agent", "2.13.0").usage
     assert usage is not None
     assert usage.output_tokens == output
+
+
+def test_a_tool_of_adk_that_raised_returned_nothing_whatever_its_status() -> None:
+    raised = SpanEvent("exception", 1, {"exception.type": "ValueError", "exception.message": "no such postcode"})
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "quote",
+        "gcp.vertex.agent.tool_response": '{"result": "<not specified>"}',
+    }
+    step = read(span_of(attributes, "gcp.vertex.agent", "1.20.0", status_code=1, events=(raised,)))
+    assert step.tool is not None
+    assert (step.status, step.tool.result) == ("error", None)
+    assert step_of(attributes, "gcp.vertex.agent", "1.20.0").status == "ok"
 
 
 @pytest.mark.parametrize(("version", "inner"), [("1.39.1", False), ("2.2.0", False), ("2.7.1", True), ("2.13.0", True)])
