@@ -23,8 +23,11 @@ class History(NamedTuple):
     text: str
     """Its longest text without the closing bracket."""
     messages: list[Any]
-    heard: Heard
-    """What the first of them say, as far as somebody has listened."""
+    heard: Heard | None
+    """What the first of them say, as far as somebody has listened; None until the conversation goes on."""
+
+
+_NOTHING = History("", [], None)
 
 
 class Histories:
@@ -39,17 +42,22 @@ class Histories:
         self._size = 0
 
     def load(self, trace_id: str, given: str) -> tuple[Any, Heard | None]:
-        """`given` parsed as `coerce.load` does, and of a list what its first messages say; `messages.hear` lets that learn the rest."""
+        """`given` parsed as `coerce.load` does; with what its first messages say, which `messages.hear` lets learn the rest.
+
+        None in place of that where no conversation goes on: what is told once is not worth remembering.
+        """
         if len(given) < SHORT or given[0] != "[" or given[-1] != "]":
             return load(given), None
         place = (trace_id, given[:_HEAD])
-        before, messages, heard = self._known.get(place) or History("", [], Heard())
-        found = _longer(given, before, messages) if messages else None
+        known = self._known.get(place, _NOTHING)
+        found: Any = _longer(given, known.text, known.messages) if known.messages else None
+        heard = None
         if found is None:
-            found, heard = load(given), Heard()
-        if found.__class__ is not list or not found:
-            return found, None
-        self._remember(place, len(given) - len(before), History(given[:-1], found, heard))
+            found = load(given)
+        else:
+            heard = Heard() if known.heard is None else known.heard
+        if found.__class__ is list and found:
+            self._remember(place, len(given) - len(known.text), History(given[:-1], found, heard))
         return found, heard
 
     def _remember(self, place: tuple[str, str], more: int, known: History) -> None:
