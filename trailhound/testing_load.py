@@ -18,11 +18,12 @@ class LoadMaker:
     """Makes bodies of agent runs: one `invoke_agent` over `turns` `chat` spans, with an `execute_tool` between any two.
 
     About 20 attributes and 1.9 kB a span; without `content` no messages, arguments or results, as many senders have it.
+    A model call is given the first and the last three messages, or with `whole` all of them.
     """
 
-    def __init__(self, seed: int, *, turns: int = 8, content: bool = True) -> None:
+    def __init__(self, seed: int, *, turns: int = 8, content: bool = True, whole: bool = False) -> None:
         self.rng = random.Random(seed)
-        self.turns, self.content = turns, content
+        self.turns, self.content, self.whole = turns, content, whole
 
     def text(self, words: int) -> str:
         return " ".join(self.rng.choices(WORDS, k=words))
@@ -62,7 +63,8 @@ class LoadMaker:
             finish(chat, clock := clock + 10**9)
             set_all(chat, common | {"user.id": user} | self.chat(provider, model, answered_by, turn, last))
             if self.content:
-                set_all(chat, {"gen_ai.input.messages": json.dumps([history[0], *history[-3:]])})
+                given = history if self.whole else [history[0], *history[-3:]]
+                set_all(chat, {"gen_ai.input.messages": json.dumps(given)})
                 set_all(chat, {"gen_ai.output.messages": json.dumps([answer])})
             if last:
                 break

@@ -2,7 +2,8 @@
 
 Run: `python tests/bench/bench_watch.py`. CPU microseconds a span, the median of the rounds, for each stage by itself and
 for all together; the parse of the same bodies by protobuf alone stands beside them, to compare machines by. Then the
-same for runs of 100 and of 100,000 steps, and bytes of memory of an open run of 16 spans.
+reading of conversations that each model call repeats, all together in small requests and for runs of 100 and of 100,000
+steps, and bytes of memory of an open run of 16 spans.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from trailhound.testing_load import START_NS, LoadMaker
 BODIES, ROUNDS = 12, 7
 LONG, SHORT, PER_REQUEST = 100_000, 100, 500
 OPEN_BODIES = 40
+TURNS, TALKS = 30, 9
+SMALL, TOGETHER = (1, 4, 16), 64
+"""Spans of a small request, and of those that are settled together."""
 CONFIG = Config.model_validate(
     {
         "runs": {"memory": "64GiB", "max_steps": 10**9},
@@ -97,21 +101,55 @@ def _assembled_and_judged(given: list[Record], count: int) -> tuple[float, float
     return statistics.median(feeding), statistics.median(judging)
 
 
+def conversations() -> None:
+    """Each of 30 model calls of a run repeats all messages before it."""
+    given = [Record("traces", "default", LoadMaker(n, turns=TURNS, whole=True).body(TALKS), START_NS) for n in range(4)]
+    taken: list[float] = []
+    for _ in range(ROUNDS):
+        spans = [received.span for record in given for received in decode_traces(record).spans]
+        began = time.process_time()
+        read_all(spans, CONFIG.runs.task)
+        taken.append((time.process_time() - began) * 1e6 / len(spans))
+    size = sum(len(r.body) for r in given) / len(spans)
+    print(f"read, {TURNS} calls that repeat all before: {statistics.median(taken):7.2f}  ({size:.0f} B a span)")
+
+
+def small() -> None:
+    """The usual load in small requests, as senders have it that do not wait for many spans; what came is settled together."""
+    body = LoadMaker(0).body()
+    for size in SMALL:
+        given = requests(body, size)
+        together = max(1, TOGETHER // size)
+        taken: list[float] = []
+        for _ in range(ROUNDS):
+            watch, began = Watch(CONFIG), time.process_time()
+            for start in range(0, len(given), together):
+                for record in given[start : start + together]:
+                    watch.feed(record)
+                watch.changes()
+            taken.append((time.process_time() - began) * 1e6 / (size * len(given)))
+        print(f"all together, {size:2} spans a request: {statistics.median(taken):7.2f}")
+
+
+def requests(body: bytes, size: int) -> list[Record]:
+    """The spans of a body, or of several, in requests of `size` spans each, as if all came from one sender."""
+    request = ExportTraceServiceRequest.FromString(body)
+    spans = [s for group in request.resource_spans for scope in group.scope_spans for s in scope.spans]
+    sender = request.resource_spans[0]
+    given = []
+    for start in range(0, len(spans), size):
+        part = ExportTraceServiceRequest()
+        part.resource_spans.add(resource=sender.resource).scope_spans.add(scope=sender.scope_spans[0].scope)
+        part.resource_spans[0].scope_spans[0].spans.extend(spans[start : start + size])
+        given.append(Record("traces", "default", part.SerializeToString(), START_NS))
+    return given
+
+
 def growth() -> None:
     """Runs of many steps arrive a request at a time, each in order."""
     costs = {}
     for steps in (SHORT, LONG):
-        whole = b"".join(LoadMaker(seed, turns=steps // 2).body(1) for seed in range(LONG // steps))
-        request = ExportTraceServiceRequest.FromString(whole)
-        spans = [s for group in request.resource_spans for scope in group.scope_spans for s in scope.spans]
-        scope = request.resource_spans[0]
-        given = []
-        for start in range(0, len(spans), PER_REQUEST):
-            part = ExportTraceServiceRequest()
-            part.resource_spans.add(resource=scope.resource).scope_spans.add(scope=scope.scope_spans[0].scope)
-            part.resource_spans[0].scope_spans[0].spans.extend(spans[start : start + PER_REQUEST])
-            given.append(Record("traces", "default", part.SerializeToString(), START_NS))
-        del request, spans
+        given = requests(b"".join(LoadMaker(n, turns=steps // 2).body(1) for n in range(LONG // steps)), PER_REQUEST)
         began = time.process_time()
         watched(given)
         costs[steps] = (time.process_time() - began) * 1e6 / LONG
@@ -143,6 +181,8 @@ def main() -> None:
     garbage.set_aside()
     stages()
     if "--short" not in sys.argv:
+        conversations()
+        small()
         growth()
         memory()
 
