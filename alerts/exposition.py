@@ -65,6 +65,8 @@ class Exposition:
         self._runs = Once()
         self._agents = Once()
         self._shown = Once()
+        self._ended: dict[tuple[str, str | None], Run] = {}
+        """The last run that closed, by service and agent, since `settle`."""
 
     def steps(self, steps: Iterable[Step]) -> None:
         """Take steps that are new or changed."""
@@ -86,9 +88,7 @@ class Exposition:
             took_s = max(0, run.ended_ns - run.started_ns) / 1e9
             self._metrics.observe("agent_trajectory_duration_seconds", took_s, trace_id=trace_id, **labels)
         self._metrics.observe("agent_trajectory_turns", run.totals.turns, trace_id=trace_id, **labels)
-        ratio = cost_over_baseline(run)
-        if ratio is not None:
-            self._metrics.set("agent_cost_baseline_ratio", ratio, **labels)
+        self._ended[run.service, run.agent] = run
 
     def findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that are new or changed; each counts once at each severity that it reaches."""
@@ -126,13 +126,18 @@ class Exposition:
                     self._count(step)
 
     def settle(self, now_ns: int) -> None:
-        """Count what came long enough before `now_ns`."""
+        """Count what came long enough before `now_ns`, and show what the last run of each agent cost."""
         while self._nameless and next(iter(self._nameless.values()))[0] <= self._clock.monotonic_s():
             self._count_finding(self._nameless.pop(next(iter(self._nameless)))[1])
         waiting, until_ns = self._waiting, now_ns - self._settle_ns
         with self._lock:
             while waiting and waiting[0].received_ns <= until_ns:
                 self._count(waiting.popleft())
+        for (service, agent), run in self._ended.items():
+            ratio = cost_over_baseline(run)  # goes through what was learnt: once for many runs that ended together
+            if ratio is not None:
+                self._metrics.set("agent_cost_baseline_ratio", ratio, **_labels(service, agent))
+        self._ended.clear()
 
     def flush(self) -> None:
         """Bring the registry up to date."""

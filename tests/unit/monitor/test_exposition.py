@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +11,7 @@ from prometheus_client import generate_latest
 
 from trailhound.alerts.exposition import NAME_WAIT_S, Exposition, Once
 from trailhound.clock import ManualClock
+from trailhound.evaluators.baseline import METRICS, Baseline, Typical
 from trailhound.metrics import OTHER, Metrics
 from trailhound.model import Finding, Model, Run, Severity, Step, ToolCall, Totals, Usage
 
@@ -144,6 +146,19 @@ def test_a_run_counts_once_when_it_ends(counted: Counted) -> None:
     assert counted.value("agent_trajectories_total", status="completed") == 1
     assert counted.value("agent_trajectory_duration_seconds_sum") == 2
     assert counted.value("agent_trajectory_turns_sum") == 4
+
+
+def test_what_the_last_run_cost_over_its_baseline_shows_once_all_is_told(counted: Counted) -> None:
+    usual = [Typical(math.log(0.5), 0.1, 30)] * len(METRICS)
+    for number, cost in enumerate(("2", "1.5")):
+        run = Run(
+            f"run{number}", "default", "shop", ["trace"], agent="desk", status="completed", started_ns=1, ended_ns=2
+        )
+        run.totals, run.baseline = Totals(cost_usd=Decimal(cost)), Baseline((), usual)
+        counted.exposition.run(run)
+    assert counted.value("agent_cost_baseline_ratio") is None
+    counted.exposition.settle(1)
+    assert counted.value("agent_cost_baseline_ratio") == pytest.approx(3)
 
 
 def test_the_highest_share_of_a_budget_is_that_of_the_open_runs(counted: Counted) -> None:
