@@ -128,6 +128,8 @@ class Intake:
         if known is not None and self._places.outdoes(step):
             fed.replaced.append((received, step))
             self._touch(self._places.replace(step))
+        else:  # it says nothing, and yet would bring the run back if that had left memory
+            self._touch(self._places.revive((step.tenant, step.trace_id)))
 
     def _allowed(self, trace: TraceRuns, steps: list[Step]) -> list[Step]:
         """Those of the new steps of a trace that its run may still have."""
@@ -181,6 +183,8 @@ class Intake:
                 self._touch(self._places.hear(said))
             elif self._places.known(step) is None and self._allowed(trace, [step]):
                 self._touch(self._mark_full(self._places.add_record(step)))
+            else:
+                self._touch(self._places.revive(trace.key))
 
     def _keep_told(self) -> None:
         """Keep what records told traces of their session, for when these come back from where they are parked."""

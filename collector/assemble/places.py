@@ -61,7 +61,7 @@ class Places:
     def add(self, steps: list[Step]) -> list[LiveRun]:
         """Take steps of one trace with new span ids, in any order; cheapest when parents come before their children."""
         key = (steps[0].tenant, steps[0].trace_id)
-        changed = self._revive(key) + self._place(steps)
+        changed = self.revive(key) + self._place(steps)
         for source in self._sources.show(key, steps):
             changed += self._dissolve(source) + self._repeat(source, key)
         return changed
@@ -127,14 +127,14 @@ class Places:
     def replace(self, step: Step) -> list[LiveRun]:
         """Take a later report of a known span."""
         trace = self._traces[step.tenant, step.trace_id]
-        changed = self._revive(trace.key)
+        changed = self.revive(trace.key)
         before = trace.identity
         return changed + trace.replace(step) + self._settle(trace, before, self._learn_again(step))
 
     def hear(self, said: Step) -> list[LiveRun]:
         """Take what a log record says of a span."""
         trace = self.open(said.tenant, said.trace_id)
-        changed = self._revive(trace.key)
+        changed = self.revive(trace.key)
         before = trace.identity
         return changed + trace.hear(said) + self._settle(trace, before, self._learn_again(said))
 
@@ -198,7 +198,7 @@ class Places:
         for key in opened:
             self._sources.forget(key)
 
-    def _revive(self, key: TraceKey) -> list[LiveRun]:
+    def revive(self, key: TraceKey) -> list[LiveRun]:
         """Something came for a retired trace: all traces of its runs may be joined again, as if read from the store."""
         if not self._retired.has(key):
             return []

@@ -136,13 +136,15 @@ def test_a_replay_outruns_the_store(world: World) -> None:
     assert len(world.store.list_trajectories(Listing())) == 2
 
 
+@pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize("stored", [True, False])
-def test_what_joins_does_not_depend_on_when_a_run_leaves_memory(world: World, stored: bool) -> None:
-    """A trace that links to a run that is long over is no part of it, until something of that run comes."""
+def test_what_joins_does_not_depend_on_when_a_run_leaves_memory(world: World, stored: bool, repeated: bool) -> None:
+    """A trace that links to a run that is long over is no part of it, until something of that run comes: also a span that
+    is known already, for which a run that has left memory is read from the store."""
     life = world.live()
     linked, late = spans_of(0, seed=5), LOOP[0]
     linked[-1].links.add(trace_id=late.trace_id, span_id=LOOP[-1].span_id)
-    for body, seconds, held in ((LOOP[1:], 200, (0, 1)), (linked, 20, (1, 2)), ([late], 20, (1, 1))):
+    for body, seconds, held in ((LOOP[not repeated :], 200, (0, 1)), (linked, 20, (1, 2)), ([late], 20, (1, 1))):
         world.receive(request_of(body))
         for _ in range(4):
             life.turn_over() if stored else life.pump.step()
