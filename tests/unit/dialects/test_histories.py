@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from typing import Any
 
 import pytest
 
-from trailhound.collector.dialects import histories, messages
+from trailhound.collector.dialects import content, histories, messages, read
 from trailhound.collector.dialects.coerce import load
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.histories import ROOM, SHORT, Histories
 from trailhound.collector.dialects.messages import hear
+from trailhound.testing import make_span
 
 LONG = {"role": "system", "content": "Be kind. " * 600}
 ASK = {"role": "user", "content": 'a ] and a "quoted, [bracket"'}
@@ -109,6 +111,46 @@ def test_a_conversation_that_grows_says_what_it_says_alone(seed: int) -> None:
         hear(remembered, given, heard=heard)
         hear(alone, text)
         assert remembered == alone
+
+
+def altered(rng: random.Random, said: list[Any]) -> list[Any]:
+    """A conversation as its next model call repeats it: it went on, most often, or somebody made it shorter or other."""
+    some = rng.sample(MESSAGES, k=3)  # few kinds, so that the last question may be long ago
+    more = [*said, *rng.choices(some, k=rng.choice([1, 2, 2, 3, 40]))]
+    at = rng.randrange(len(more))
+    return rng.choices(
+        [
+            more,
+            more[at:],  # cut at its beginning
+            [more[0], *more[at:]],  # the same, with what leads it kept
+            [*more[:at], rng.choice([LONG, *MESSAGES]), *more[at + 1 :]],  # edited in the middle
+            more[:at],  # gone back, as one that branches off
+            said,  # repeated as it is
+        ],
+        [6, 1, 1, 1, 1, 1],
+    )[0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_remembered_of_conversations_changes_nothing_of_what_a_step_says(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(content, "_histories", Histories())
+    monkeypatch.setattr(histories, "ROOM", rng.choice([ROOM, 100_000]))
+    conversations: dict[tuple[str, int], list[Any]] = {(trace, n): [LONG] for trace in ("t", "u") for n in (1, 2)}
+    remembered = 0
+    for _ in range(60):
+        place = rng.choice(list(conversations))
+        said = conversations[place] = altered(rng, conversations[place]) or [LONG]
+        given = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(said)}
+        span = make_span(given, trace_id=place[0])
+        step = read(span)
+        remembered += any(history.heard is not None for history in content._histories._known.values())
+        with monkeypatch.context() as forgetful:
+            forgetful.setattr(content, "SHORT", sys.maxsize)
+            assert step == read(span)
+    assert remembered > 20, "hardly a conversation went on"
 
 
 def test_only_what_is_new_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
