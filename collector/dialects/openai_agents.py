@@ -53,9 +53,9 @@ def refine(step: Step, seen: Seen) -> None:
 
 
 def _is_unrun(result: Any) -> bool:
-    """Whether a result is the item to approve."""
+    """Whether a result is the item to approve; one that a length limit cut is, for of a call that ran its own result is given."""
     if isinstance(result, str):
-        return result.startswith(_UNRUN) and _WAITS in result
+        return result.startswith(_UNRUN) and (_WAITS in result or not result.endswith(")"))
     item = result.get("run_item") if isinstance(result, dict) else None
     return isinstance(item, dict) and item.get("type") == _ITEM
 

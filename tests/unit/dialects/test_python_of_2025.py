@@ -208,6 +208,7 @@ def test_what_an_emitter_tells_of_an_error_is_no_second_call(kind: str) -> None:
         ('{"tool": {}, "output": null, "run_item": {"type": "tool_approval_item"}}', "pending"),
         ('{"tool": {}, "output": "done", "run_item": {"type": "tool_call_output_item"}}', "ok"),
         ("FunctionToolResult(..)", "ok"),
+        ("FunctionToolResult(tool=FunctionTool(name='refund', descr", "pending"),
     ],
 )
 def test_a_result_that_is_an_item_to_approve_has_not_run(scope: str, result: str, status: str) -> None:
