@@ -226,8 +226,18 @@ def _scalar(data: bytes, field: int, a: int, b: int) -> AttributeValue:
     if field == _DOUBLE:
         return float(_DOUBLE_LE.unpack_from(data, a)[0])
     if field == _RAW:
-        return data[a:b]
+        return _text_of_json(data[a:b])
     return None
+
+
+def _text_of_json(raw: bytes) -> str | bytes:
+    """The text whose bytes a sender took for a value of their own, where it is that of an array or an object in JSON."""
+    if raw[:1] not in (b"{", b"[") or raw[-1:] not in (b"}", b"]"):
+        return raw
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
 
 
 def _elements(data: bytes, start: int, end: int) -> list[tuple[int, int]]:

@@ -64,7 +64,7 @@ def refine(step: Step, seen: Seen) -> None:
 
 def _own_counts(response: Any) -> Usage | None:
     """Gemini's counts in the answer that ADK for JavaScript records; its attributes have fewer, and no thoughts."""
-    answer = parse_json(response) if isinstance(response, str) and '"usageMetadata"' in response else None
+    answer = parse_json(response) if isinstance(response, dict) or '"usageMetadata"' in str(response) else None
     counts = answer.get("usageMetadata") if isinstance(answer, dict) else None
     if not isinstance(counts, dict):
         return None

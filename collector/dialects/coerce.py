@@ -107,3 +107,8 @@ def truth(value: Any) -> bool | None:
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.lower())
     return value if isinstance(value, bool) else None
+
+
+def written(value: Any) -> Any:
+    """A recorded structure as the JSON text that most senders have for it; anything else as it is."""
+    return orjson.dumps(value, default=repr).decode() if isinstance(value, (dict, list)) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trailhound.collector.dialects import langchain
 from trailhound.collector.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, Seen
+from trailhound.collector.dialects.coerce import words, written
 from trailhound.collector.dialects.toolcalls import unwrap_python
 from trailhound.model import Step
 
@@ -20,7 +21,7 @@ def refine(step: Step, seen: Seen) -> None:
         returned = tool is None or tool.result is not None or tool.arguments is None  # without content nothing tells
         if step.status == "ok" and not returned and _of_openai_agents(seen):
             step.status = "pending"
-    metadata = seen.span.attributes.get(_METADATA)
+    metadata = written(seen.span.attributes.get(_METADATA))
     if step.agent is None and isinstance(metadata, str):
         step.agent = langchain.agent_in(metadata)
     if step.container and not step.parent_span_id and step.agent is None:
@@ -29,8 +30,7 @@ def refine(step: Step, seen: Seen) -> None:
 
 def _of_openai_agents(seen: Seen) -> bool:
     """Whether the SDK itself made the span: without an output it is of a call that waits for approval."""
-    path = seen.span.attributes.get("lmnr.span.path")
-    return isinstance(path, list) and _TURN in path
+    return _TURN in words(seen.span.attributes.get("lmnr.span.path"))
 
 
 DIALECT = Dialect(

@@ -12,7 +12,7 @@ from typing import Any
 
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects.base import Dialect, Seen
-from trailhound.collector.dialects.coerce import text
+from trailhound.collector.dialects.coerce import text, written
 from trailhound.collector.dialects.toolcalls import plain, tool_call
 from trailhound.model import Failure, Step
 
@@ -34,7 +34,7 @@ def refine(step: Step, seen: Seen) -> None:
 
 def _called(facts: dict[str, Any]) -> tuple[str, Any, dict[str, Any]] | None:
     """(tool, arguments, the event ToolCallResult) of a task that ran a tool; None for any other."""
-    output = facts.get("output")
+    output = written(facts.get("output"))
     told = _event(output) if "tool_name" in facts or (isinstance(output, str) and '"tool_output' in output) else {}
     if "tool_name" in facts:
         return str(facts["tool_name"]), facts.get("arguments"), told
@@ -71,6 +71,7 @@ def _result(step: Step) -> None:
 
 def _named(event: Any) -> str | None:
     """The agent in the text of a workflow event; an event quotes what a model wrote before it, so the last one counts."""
+    event = written(event)
     if not isinstance(event, str):
         return None
     at = event.rfind(_NAME)

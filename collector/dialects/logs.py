@@ -11,6 +11,8 @@ from trailhound.model import LogRecord, Span, SpanEvent
 _LEGACY_NAME = "event.name"
 """Where the event's name was before OTLP 1.5 gave log records the field `event_name`."""
 
+_MESSAGE = frozenset(("content", "tool_calls", "id", "index", "finish_reason", "name"))
+"""Keys of the body of an old event."""
 _GENAI = "gen_ai."
 """Events of the OTel GenAI conventions, old (one message each) and new (a whole call)."""
 
@@ -82,9 +84,12 @@ def _name(record: LogRecord) -> str:
 
 
 def _message(body: Any) -> Any:
-    """A body that is the JSON text of a message or of a choice (Semantic Kernel up to 1.2x), else the body itself."""
+    """A body that is the JSON text of a message or of a choice (Semantic Kernel up to 1.2x, and processors that keep texts
+    alone), else the body itself."""
     said = parse_json(body)
-    return said if isinstance(said, dict) and ("role" in said or "message" in said) else body
+    if not isinstance(said, dict):
+        return body
+    return said if "role" in said or "message" in said or said.keys() <= _MESSAGE else body
 
 
 def _content(name: str, body: Any, attributes: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def _steps(step: Step, seen: Seen) -> None:
 def _resumption(step: Step, seen: Seen) -> None:
     """The decision in the payload of a resumption: `{"approved", "toolName", "toolCallId"}`."""
     given = seen.span.attributes.get(_INPUT) if step.kind == "agent" else None
-    resumed = parse_json(given) if isinstance(given, str) and '"approved"' in given else None
+    resumed = parse_json(given) if isinstance(given, dict) or '"approved"' in str(given) else None
     approved = truth(resumed.get("approved")) if isinstance(resumed, dict) else None
     if not isinstance(resumed, dict) or approved is None:
         return

@@ -105,7 +105,7 @@ def _group(seen: Seen) -> str | None:
 def _thread(seen: Seen) -> str | None:
     """The conversation of a LangChain run: in its metadata, by the name that an application or LangGraph gives it."""
     given = seen.span.attributes.get("metadata")
-    if not isinstance(given, str) or not any(name in given for name in _THREADS):
+    if isinstance(given, str) and not any(name in given for name in _THREADS):
         return None
     metadata = parse_json(given)
     told = (metadata.get(name) for name in _THREADS) if isinstance(metadata, Mapping) else ()

@@ -24,6 +24,7 @@ from trailhound.collector.dialects.base import (
     Dialect,
     Seen,
 )
+from trailhound.collector.dialects.coerce import written
 from trailhound.collector.dialects.toolcalls import unwrap_python
 from trailhound.model import Step
 
@@ -112,7 +113,7 @@ def _agent(step: Step, seen: Seen) -> None:
 
 
 def _langchain_agent(seen: Seen) -> str | None:
-    metadata = seen.span.attributes.get("metadata")
+    metadata = written(seen.span.attributes.get("metadata"))
     return langchain.agent_in(metadata) if isinstance(metadata, str) else None
 
 

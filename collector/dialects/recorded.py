@@ -11,7 +11,7 @@ from typing import Any
 from trailhound.canonical import parse_json
 from trailhound.collector.dialects import gemini
 from trailhound.collector.dialects.base import Seen
-from trailhound.collector.dialects.coerce import whole
+from trailhound.collector.dialects.coerce import whole, written
 from trailhound.collector.dialects.conversation import Conversation
 from trailhound.collector.dialects.guessed import counts_in
 from trailhound.collector.dialects.messages import hear, say
@@ -35,7 +35,7 @@ _DETAIL = re.compile(r'\b(cached|cache_read|cacheRead|reasoning)(?:_tokens=|(?:_
 
 def complete(step: Step, seen: Seen) -> None:
     """Add details of usage, ids of requested calls and results of calls."""
-    output = seen.facts.get("output")
+    output = written(seen.facts.get("output"))
     if step.usage is None and isinstance(output, str) and '"usage":' in output:
         step.usage = _usage(output)
     details(step, output)
@@ -50,7 +50,7 @@ def complete(step: Step, seen: Seen) -> None:
 
 def _answers(seen: Seen) -> bool:
     """Whether tools' results are among the input, whatever the flattened messages make of them."""
-    given = seen.facts.get("input")
+    given = written(seen.facts.get("input"))
     if isinstance(given, str) and any(mark in given for mark in _RESULTS):
         return True
     return any(_of_a_tool(path, value) for (_, path), value in seen.flat.get("input", ()))
@@ -58,7 +58,7 @@ def _answers(seen: Seen) -> bool:
 
 def identify(step: Step, output: Any) -> None:
     """Add the provider's id of the answer, by which another instrumentation's span of the same call is known."""
-    if step.response_id is None and isinstance(output, str):
+    if step.response_id is None and isinstance(output := written(output), str):
         step.response_id = _answer_id(output)
 
 
@@ -74,7 +74,7 @@ def _of_a_tool(path: str, value: Any) -> bool:
 
 def details(step: Step, output: Any) -> None:
     """Add to the usage of `step` what the recorded answer says of cache and reasoning; one quoted in it comes before."""
-    usage = step.usage
+    usage, output = step.usage, written(output)
     if (
         usage is None
         or not isinstance(output, str)

@@ -94,7 +94,8 @@ class MessageReader:
 
     def _unnamed(self, content: Any) -> bool:
         """Take a result that does not say which call it answers; one in parts may say so in them."""
-        if not isinstance(content, str):
+        own = isinstance(content, dict) and content.get("type") not in _PARTS and _KEYED.keys().isdisjoint(content)
+        if not own and not isinstance(content, str):
             return False
         self.into.answer_unnamed(plain(content))
         return True

@@ -17,12 +17,12 @@ Json = dict[str, Any]
 
 _INNER, _ROLE, _CONTENT = "inner_messages", "_role", "_content"
 _MARKS = (f'"{_INNER}"', f'"{_ROLE}": "tool"')
-"""One is in every such answer that tells of calls."""
+"""One is in the text of every such answer that tells of calls."""
 
 
 def add(step: Step, output: Any) -> None:
     """Add to a container what models asked for inside it, and were given."""
-    if not isinstance(output, str) or not any(mark in output for mark in _MARKS):
+    if isinstance(output, str) and not any(mark in output for mark in _MARKS):
         return
     made = parse_json(output)
     if not isinstance(made, dict):

@@ -25,6 +25,7 @@ from trailhound.testing_rewrites import (
     without_scopes,
     worded,
 )
+from trailhound.testing_values import as_bytes, as_double, as_structure, as_text, typed
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 FOLDERS = sorted(path.parent for path in CAPTURES.glob("*/*/expect.json"))
@@ -150,6 +151,30 @@ ELSEWHEN: dict[str, Callable[[int], int]] = {
 @some(1, of=len(ELSEWHEN))
 def test_clocks_may_be_coarse_and_the_year_any(folder: Path, way: int) -> None:
     assert read(timed(recorded(folder), list(ELSEWHEN.values())[way])) == original(folder)
+
+
+TYPES = (as_bytes, as_text, as_structure, as_double)
+
+
+@some(1, of=len(TYPES))
+def test_values_may_be_of_other_types(folder: Path, way: int) -> None:
+    assert read(typed(recorded(folder), TYPES[way])) == original(folder)
+
+
+RETYPED = (
+    ("autogen_mlflow/ok", as_structure),
+    ("llama_index_openinference/stream", as_structure),
+    ("llama_index_traceloop/ok", as_structure),
+    ("mastra_openinference/approval_granted", as_structure),
+    ("openai_agents_laminar/approval_denied", as_text),
+)
+"""What was found by text inside of JSON, or by membership in a list."""
+
+
+@pytest.mark.parametrize(("recording", "change"), RETYPED, ids=[recording for recording, _ in RETYPED])
+def test_what_stands_inside_a_value_may_be_of_another_type(recording: str, change: Any) -> None:
+    folder = CAPTURES / recording
+    assert read(typed(recorded(folder), change)) == original(folder)
 
 
 AROUND: tuple[Callable[[list[Request]], list[Request]], ...] = (

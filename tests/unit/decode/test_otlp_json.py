@@ -108,6 +108,8 @@ def test_a_bad_id_refuses_its_span_alone(bad: Any) -> None:
         ({"bytesValue": "AAEC/w=="}, b"\x00\x01\x02\xff"),
         ({"bytesValue": "AAEC_w"}, b"\x00\x01\x02\xff"),
         ({"bytesValue": "%"}, None),
+        ({"bytesValue": "eyJhIjogMX0="}, '{"a": 1}'),
+        ({"bytesValue": "e4CBfQ=="}, b"{\x80\x81}"),
         ({"string_value": "snake"}, "snake"),
         ({"arrayValue": {"values": [{"intValue": "1"}, {"stringValue": "a"}, {}]}}, [1, "a", None]),
         ({"arrayValue": {}}, []),
