@@ -10,7 +10,7 @@ from typing import Any
 
 from trailhound.collector.dialects import langchain, transcripts
 from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, HANDOFF, LLM, TOOL, Dialect, Seen
-from trailhound.collector.dialects.coerce import literal
+from trailhound.collector.dialects.coerce import literal, text
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
 from trailhound.model import Step
@@ -36,7 +36,7 @@ def refine(step: Step, seen: Seen) -> None:
     if step.kind == "tool":
         _tool(step)
     elif step.kind == "agent" and step.agent is None:
-        step.agent = facts.get("entity") or facts.get("workflow")
+        step.agent = text(facts.get("entity")) or text(facts.get("workflow"))
     elif step.container:
         transcripts.add(step, facts.get("output"))
     elif step.output == _NO_ANSWER and step.kind == "llm" and step.instrumentation.endswith(".haystack"):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trailhound.collector.dialects import DIALECTS, read, read_log
 from trailhound.collector.dialects.messages import RECENT
-from trailhound.model import InstrumentationScope, LogRecord, Resource, SpanEvent
+from trailhound.model import InstrumentationScope, LogRecord, Resource, SpanEvent, Step
 from trailhound.testing import make_span
 
 KEYS = sorted(
@@ -45,6 +48,21 @@ event_attributes = st.dictionaries(
 )
 
 
+def names(step: Step) -> Iterator[Any]:
+    """Whatever stands where text must: the store, the rules and the metrics are given no other."""
+    found = [step.name, step.agent, step.session_id, step.user_id, step.task, step.response_id, step.hands_to]
+    found += step.finish_reasons
+    if step.model is not None:
+        found += [step.model.provider, step.model.request, step.model.response]
+    if step.error is not None:
+        found += [step.error.type, step.error.message]
+    for call in (step.tool, *step.tool_requests, *step.tool_responses):
+        found += [] if call is None else [call.name, call.call_id, call.arguments_hash]
+    for told in step.approvals:
+        found += [told.tool, told.call_id, told.arguments_hash, told.actor_id, told.decision, told.actor, told.scope]
+    return (each for each in found if each is not None)
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     attributes,
@@ -60,6 +78,19 @@ def test_any_value_under_any_known_key_is_read(
     step = read(span)
     assert (step.span_id, step.kind == "tool") == (span.span_id, step.tool is not None)
     assert step == read(span)
+    assert [named for named in names(step) if not isinstance(named, str)] == []
+
+
+@pytest.mark.parametrize("value", [b"\xff", ["a", 1], {"a": {"b": 1}}, 7, True, float("nan"), [None], {}])
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.name)
+def test_no_name_is_made_of_what_is_no_text(dialect: Any, value: Any) -> None:
+    kinds = [{key: kind} for key, known in dialect.kinds.items() for kind in known] or [{}]
+    whole = {key: value for keys in dialect.fields.values() for key in keys}
+    for scope, kind in itertools.product(sorted(dialect.scopes) or [""], kinds):
+        for left in [None, *whole]:
+            given = {key: value for key, value in whole.items() if key != left} | kind
+            step = read(make_span(given, scope=InstrumentationScope(scope.rstrip("."))))
+            assert [named for named in names(step) if not isinstance(named, str)] == [], given
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -73,6 +104,7 @@ def test_any_log_record_is_read(given: dict[str, Any], body: Any, name: str, sco
     record = LogRecord("default", "a" * 32, "b" * 16, name, body, given, Resource(), InstrumentationScope(scope), 5)
     step = read_log(record)
     assert step is None or step.span_id == record.span_id
+    assert step is None or [named for named in names(step) if not isinstance(named, str)] == []
 
 
 def test_of_a_long_history_the_end_is_read_in_full() -> None:
