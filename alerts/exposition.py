@@ -84,7 +84,7 @@ class Exposition:
         labels = _labels(run.service, run.agent)
         trace_id = run.trace_ids[0] if run.trace_ids else None
         self._metrics.inc("agent_trajectories_total", 1, trace_id=trace_id, **labels, status=run.status)
-        if run.ended_ns:
+        if run.started_ns and run.ended_ns:
             took_s = max(0, run.ended_ns - run.started_ns) / 1e9
             self._metrics.observe("agent_trajectory_duration_seconds", took_s, trace_id=trace_id, **labels)
         self._metrics.observe("agent_trajectory_turns", run.totals.turns, trace_id=trace_id, **labels)

@@ -47,7 +47,7 @@ class Answers:
             if len(said) > MAX_LANES:
                 del said[next(iter(said))]
             return
-        own = step.start_ns >= before.end_ns  # answers sampled at once are one
+        own = (step.start_ns or step.end_ns) >= before.end_ns  # answers sampled at once are one
         answer = before._replace(
             times=before.times + own, end_ns=max(before.end_ns, step.end_ns), evidence=add_evidence(before.evidence, ref(step))
         )  # fmt: skip

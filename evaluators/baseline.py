@@ -43,7 +43,7 @@ def measured(run: Run) -> Values:
         float(totals.turns),
         float(tokens) if tokens is not None else None,
         float(totals.cost_usd) if totals.cost_usd is not None and not totals.unpriced_calls else None,
-        max(0, run.ended_ns - run.started_ns - run.waited_ns) / 1e9 if run.ended_ns else None,
+        run.took_ns / 1e9 if run.took_ns is not None else None,
         float(totals.tool_errors),
     )
 
@@ -215,7 +215,7 @@ def usual(run: Run, ceilings: Ceilings) -> bool:
         return False
     if not totals.unmetered_calls and (totals.input_tokens or 0) + (totals.output_tokens or 0) >= tokens:
         return False
-    if run.ended_ns and run.ended_ns - run.started_ns - run.waited_ns >= duration_ns:
+    if (run.took_ns or 0) >= duration_ns:
         return False
     return totals.cost_usd is None or totals.unpriced_calls > 0 or totals.cost_usd < money
 

@@ -12,7 +12,7 @@ from trailhound.evaluators.base import Draft, Evaluator, State
 from trailhound.evaluators.limits import FORESEEN_AT, Budgeted, BudgetSettings, Limit
 from trailhound.evaluators.spending import BOUNDLESS, Amount, Metric, Spending, gain_of, merged, part_of, reaches
 from trailhound.evaluators.tools import Tools
-from trailhound.evaluators.windows import PARTS
+from trailhound.evaluators.windows import PARTS, told_at
 from trailhound.model import Run, Scope, Step
 
 FORESEEN_AFTER = 0.05
@@ -83,8 +83,9 @@ class Budget(Evaluator[BudgetSettings, Used]):
 
     def steps(self, state: Used, steps: Iterable[Step], run_id: str) -> None:
         pile, budget = list(steps), self._budgets[state.scope]
-        if len(pile) == 1:
-            self.step(state, pile[0], run_id)
+        if len(pile) == 1 or not pile[0].start_ns:  # 0: it is not told
+            for step in pile:
+                self.step(state, step, run_id)
             return
         if not state.begin_ns <= pile[0].start_ns < state.end_ns:
             self._turn_page(state, budget, pile[0])
@@ -106,7 +107,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
 
     def step(self, state: Used, step: Step, run_id: str) -> None:
         budget = self._budgets[state.scope]
-        if not state.begin_ns <= step.start_ns < state.end_ns:
+        if not state.begin_ns <= told_at(step, state.begin_ns) < state.end_ns:
             self._turn_page(state, budget, step)
         spending = state.spending
         spending.add(step)
@@ -122,12 +123,12 @@ class Budget(Evaluator[BudgetSettings, Used]):
 
     def conclude(self, state: Used, run: Run) -> Iterable[Draft]:
         concluded = self._budgets[state.scope].concluded
-        long = bool(concluded) and run.ended_ns - run.started_ns >= concluded[0][2]
+        used = (run.took_ns or 0) if concluded else 0
+        long = bool(concluded) and used >= concluded[0][2]
         if not long and (run.status != "completed" or not state.findings):
             return ()  # nearly always
         drafts: list[Draft] = []
         for limit in concluded:
-            used = run.ended_ns - run.started_ns - run.waited_ns
             if used >= limit[2]:
                 drafts.append(_draft(state, limit, used, limit[0], {}))
                 drafts[-1].first_ns = min(run.ended_ns, run.started_ns + run.waited_ns + int(limit[2]))
@@ -142,7 +143,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
         anchor = _anchor(state, budget, metric)
         if used >= limit[2]:
             if budget.windows is not None and budget.windows.rolling and metric not in state.over:
-                state.over[metric] = step.start_ns
+                state.over[metric] = told_at(step, state.begin_ns)
                 anchor = _anchor(state, budget, metric)
             state.report(_draft(state, limit, used, anchor, _rate(state, limit, used, step)), step)
             return
@@ -160,7 +161,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
 
     def _foresee(self, state: Used, limit: Limit, used: Amount, anchor: str, step: Step) -> None:
         """Whether the window's budget will be used up before its end if it goes on like that."""
-        passed = (step.start_ns - state.begin_ns) / (state.end_ns - state.begin_ns)
+        passed = (told_at(step, state.begin_ns) - state.begin_ns) / (state.end_ns - state.begin_ns)
         share = float(used) / float(limit[1])
         if share >= FORESEEN_AT and passed >= FORESEEN_AFTER and share / passed >= 1:
             draft = _draft(state, limit, used, anchor, _rate(state, limit, used, step))
@@ -174,7 +175,7 @@ class Budget(Evaluator[BudgetSettings, Used]):
         windows = budget.windows
         if windows is None:
             return
-        state.begin_ns, state.end_ns = windows.of(step.start_ns)
+        state.begin_ns, state.end_ns = windows.of(told_at(step, state.begin_ns))
         if not windows.rolling:
             for anchor in list(state.findings):
                 _resolve(state, anchor, step)

@@ -131,7 +131,7 @@ class Cycle(Evaluator[CycleSettings, Cycles]):
                 lane.matches, lane.matching = [0] * (MAX_PERIOD + 1), False
         else:
             shape = self._calls.shape(step)
-            if step.start_ns < lane.calls[-1].end_ns and lane.shape(1, self._calls) == shape:
+            if (step.start_ns or step.end_ns) < lane.calls[-1].end_ns and lane.shape(1, self._calls) == shape:
                 return  # equal calls of one parallel turn are one
             self._match(lane, step, shape)
         lane.add(step, mark)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from trailhound.clock import rfc3339
 from trailhound.evaluators.base import Draft, Part, Ref, State, add_evidence, ref
-from trailhound.evaluators.windows import Windows
+from trailhound.evaluators.windows import Windows, told_at
 from trailhound.model import Step
 
 
@@ -30,7 +30,7 @@ class FailureRate:
     windows: Windows
 
     def take(self, state: State, rate: Rate, step: Step, *, failed: bool) -> None:
-        if not rate.begin_ns <= step.start_ns < rate.end_ns:
+        if not rate.begin_ns <= told_at(step, rate.begin_ns) < rate.end_ns:
             self._turn_page(state, rate, step)
         rate.calls += 1
         if failed:
@@ -46,7 +46,7 @@ class FailureRate:
         """What was told of the last window is over."""
         for draft in [d for d in state.findings.values() if d.state == "firing"]:
             state.report(replace(draft, state="resolved"), step)
-        rate.begin_ns, rate.end_ns = self.windows.of(step.start_ns)
+        rate.begin_ns, rate.end_ns = self.windows.of(told_at(step, rate.begin_ns))
         rate.calls, rate.failed, rate.evidence = 0, 0, ()
 
     def _draft(self, rate: Rate, anchor: str) -> Draft:

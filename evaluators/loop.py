@@ -153,7 +153,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
     def _progress(self, streak: Streak, step: Step) -> bool:
         """Whether this call brought something new."""
-        return step.start_ns >= streak.end_ns and streak.seen is not None and self._calls.progressed(streak.seen, step)
+        return _start(step) >= streak.end_ns and streak.seen is not None and self._calls.progressed(streak.seen, step)
 
     def _recover(self, state: Loops, lane: Lane, mark: int, step: Step) -> None:
         """A success ends the failures of the same call: they were retries after all."""
@@ -163,7 +163,7 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
     def _continue(self, state: Loops, lane: Lane, number: int, step: Step, run_id: str) -> None:
         streak = lane.streaks[number]
-        own = step.start_ns >= streak.end_ns
+        own = _start(step) >= streak.end_ns
         in_run = own + (streak.in_run if run_id == streak.run_id else 0)
         # inside one run the run's own finding tells of the rest
         counts = own and (state.scope == "trajectory" or in_run <= self.settings.max_repeats)
@@ -241,6 +241,10 @@ class Loop(Evaluator[LoopSettings, Loops]):
 
 def _arguments(step: Step) -> object:
     return None if step.tool is None else step.tool.arguments
+
+
+def _start(step: Step) -> int:
+    return step.start_ns or step.end_ns  # 0: it is not told
 
 
 def _end(step: Step) -> int:

@@ -102,7 +102,7 @@ class Likes:
         self._several = self._several or (len(self._calls) > 1 and run_id != self._first_run)
         self._first_run = self._first_run or run_id
         start, end, ends = step.start_ns, step.end_ns, self._ends
-        if end <= start:
+        if end <= start or not start:  # 0: it is not told
             self._flat += 1
             return
         number = bisect_right(ends, start)
@@ -114,12 +114,12 @@ class Likes:
     def _count_anew(self) -> None:
         self._fell, self._first_run = False, next((run_id for _, run_id in self._calls.values()), "")
         self._several = any(run_id != self._first_run for _, run_id in self._calls.values())
-        self._flat = sum(step.end_ns <= step.start_ns for step, _ in self._calls.values())
+        self._flat = sum(step.end_ns <= step.start_ns or not step.start_ns for step, _ in self._calls.values())
         self._count_ends()
 
     def _count_ends(self) -> None:
         self._ends, last = [], -1
-        times = [(step.end_ns, step.start_ns) for step, _ in self._calls.values() if step.end_ns > step.start_ns]
+        times = [(step.end_ns, step.start_ns) for step, _ in self._calls.values() if step.end_ns > step.start_ns > 0]
         for end, start in sorted(times, key=itemgetter(0)):
             if start >= last:
                 self._ends.append(end)

@@ -68,7 +68,7 @@ class Spending(Part):
     def add(self, step: Step) -> None:
         """Take one counted step. As the run's totals do, a turn is an answered model call."""
         if not self.first_ns:
-            self.first_ns = step.start_ns
+            self.first_ns = step.start_ns or step.end_ns  # 0: it is not told
         if step.kind == "tool":
             if step.status in EXECUTED:
                 self.sums[TOOL_CALLS] += 1
@@ -96,8 +96,8 @@ class Spending(Part):
                 self._note(self.without_usage, step)
 
     def add_below(self, steps: Sequence[Step], gain: Gain, near: Sums, timed_run: str | None) -> bool:
-        """As `add` (and with `timed_run` as `add_time`) for steps in order, which add `gain`; none is taken unless each
-        sum stays below `near`, as it then was all the time."""
+        """As `add` (and with `timed_run` as `add_time`) for steps in order that all tell their start, which add `gain`;
+        none is taken unless each sum stays below `near`, as it then was all the time."""
         sums = list(map(add, self.sums, gain.sums))
         start, end = 0, 0
         if timed_run is not None:
@@ -115,7 +115,12 @@ class Spending(Part):
         return True
 
     def add_time(self, step: Step, run_id: str) -> None:
-        """Let the run's duration grow by what this step adds; only where durations are limited."""
+        """Let the run's duration grow by what this step adds; only where durations are limited.
+
+        A step without a start, which some senders write as 0, says nothing of it.
+        """
+        if not step.start_ns:
+            return
         end = max(step.end_ns, step.start_ns)
         start, last = self.runs.get(run_id, (step.start_ns, step.start_ns))
         if end > last:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from trailhound.model import Step
 from trailhound.notation import Duration, parse_duration
 
 Calendar = Literal["hour", "day", "week", "month"]
@@ -52,6 +53,11 @@ class Windows:
             return _month(at_ns)
         begin = (at_ns + self._shift) // self.length_ns * self.length_ns - self._shift
         return begin, begin + self.length_ns
+
+
+def told_at(step: Step, window_ns: int) -> int:
+    """When a step began; when it ended where its sender did not tell (writes 0), else in the window that it came in."""
+    return step.start_ns or step.end_ns or window_ns
 
 
 def _month(at_ns: int) -> tuple[int, int]:

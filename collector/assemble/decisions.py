@@ -73,7 +73,7 @@ class Judge:
         if decision.decision == "edited" and decision.arguments_hash is None:
             return "the call was edited, to what is not known"
         if decision.decided_ns > call.start_ns:
-            return "it came after the call began"
+            return "it came after the call began" if call.start_ns else _START_UNTOLD
         if call.start_ns - decision.decided_ns > self._keep_ns:
             return "it was given too long before the call"
         if not self.trusts_service(decision):
@@ -94,7 +94,9 @@ class Judge:
         note = self._refuted(call, known) or (None if used is None else ("it covers another call", used))
         if note is not None:
             why, decision = note
-            doubtful = decision.actor == "unknown" and why.startswith("approvals.trust.actors")
+            doubtful = why == _START_UNTOLD or (
+                decision.actor == "unknown" and why.startswith("approvals.trust.actors")
+            )
             return ApprovalVerdict(
                 "unknown" if doubtful and not self._complete else "missing",
                 None,
@@ -108,6 +110,10 @@ class Judge:
         if unasked is not None:
             return ApprovalVerdict("unknown", None, f"approved, and for which call cannot be seen: {_where(unasked)}")
         return ApprovalVerdict("missing" if self._complete or shown else "unknown")
+
+
+_START_UNTOLD = "whether it came before the call is not told"
+"""The sender writes no start, or 0."""
 
 
 def _is_blank(decision: Approval, call: Call) -> bool:

@@ -120,11 +120,11 @@ class Header:
         self._last_model = _last(self._last_model, _order(last), last)
 
     def _add_times(self, steps: Sequence[Step]) -> None:
-        trace_id, start = steps[0].trace_id, min(map(_start, steps))
-        known = self._traces.get(trace_id)
-        if known is None or start < known:
+        trace_id, known = steps[0].trace_id, self._traces.get(steps[0].trace_id)
+        start = min(map(_start, steps)) or min(filter(None, map(_start, steps)), default=0)  # 0: it is not told
+        if known is None or 0 < start < known or (start and not known):
             self._traces[trace_id], self._lists = start, None
-            self.started_ns = min(self.started_ns or start, start)
+            self.started_ns = min(self.started_ns, start) or self.started_ns or start
         self.ended_ns = max(self.ended_ns, *map(_end, steps))
         self.last_received_ns = max(self.last_received_ns, *map(_received, steps))
 

@@ -69,9 +69,10 @@ class TraceRuns:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Changes when the trace may have to be joined otherwise: with its start, its sessions, users or turns."""
+        """Changes when the trace may have to be joined otherwise: with its start, its sessions, users or turns, and when
+        its spans were distributed anew."""
         sizes = (len(self.sessions), len(self.users), len(self._turns or ()))
-        return (self.start_ns, *sizes, self._acts, self.names)
+        return (self.start_ns, *sizes, self._acts, self.names, self.divided, self.main.run.trajectory_id)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -90,7 +91,8 @@ class TraceRuns:
 
     @property
     def divided(self) -> bool:
-        return bool(self._parts) and self._must_divide
+        """Whether its spans are in several runs now; not whether they ever were."""
+        return self._must_divide and any(part.has_steps for part in self._parts.values())
 
     @property
     def span_ids(self) -> Mapping[str, Step]:
@@ -174,7 +176,7 @@ class TraceRuns:
         """Keep what decides where the trace's spans go."""
         for step in steps:
             self._acts = self._acts or not step.name.startswith(_CREATION)
-            if not self.start_ns or step.start_ns < self.start_ns:
+            if step.start_ns and (not self.start_ns or step.start_ns < self.start_ns):  # 0: it is not told
                 self.start_ns = step.start_ns
             if step.session_id is not None and step.session_id not in self.sessions:
                 self.sessions = with_name(self.sessions, step.session_id)

@@ -42,7 +42,8 @@ class Prices:
         if usage is None or model is None or step.cost_usd is not None or step.kind not in _PRICED:
             return step
         names = (model.provider, model.response, model.request)
-        tariff = (self._models.get(names) or self._learn(names, model)).at(step.start_ns)
+        told_ns = step.start_ns or step.end_ns  # 0: it is not told, and 1970 had other prices
+        tariff = (self._models.get(names) or self._learn(names, model)).at(told_ns)
         if tariff is not None:
             step.cost_usd = tariff.cost(usage)
             step.price_source = None if step.cost_usd is None else tariff.source

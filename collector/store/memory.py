@@ -179,7 +179,7 @@ def _session(runs: list[Run]) -> Session:
         service=first.service,
         agent=first.agent,
         user_id=first.user_id,
-        started_ns=first.started_ns,
+        started_ns=next((run.started_ns for run in runs if run.started_ns), 0),
         ended_ns=max(run.ended_ns for run in runs),
         trajectories=len(runs),
         open=sum(run.status in ("open", "waiting") for run in runs),

@@ -17,11 +17,13 @@ from trailhound.collector.store.paging import Table, filters, newest, page_of, s
 from trailhound.collector.store.runs import FINDING_COLUMNS, RUN_COLUMNS, TOTALS, read_finding, read_run, read_session
 from trailhound.model import Finding, Run
 
+_FIRST_START = "minIf(StartedAt, StartedAt != fromUnixTimestamp64Nano(0))"
+"""Of the runs whose start is told, which 0 is not; 0 when none is."""
 SESSION_COLUMNS = {
     "tenant": "Tenant",
     "session_id": "assumeNotNull(SessionId)",
     "first": "argMin((Service, Agent, UserId), (StartedAt, TrajectoryId))",
-    "started_ns": "toUnixTimestamp64Nano(min(StartedAt) AS Start)",
+    "started_ns": f"toUnixTimestamp64Nano({_FIRST_START} AS Start)",
     "ended_ns": "toUnixTimestamp64Nano(max(EndedAt))",
     "trajectories": "count()",
     "open": "countIf(Status IN ('open', 'waiting'))",
@@ -106,7 +108,7 @@ def list_sessions(connection: Connection, listing: Listing) -> list[Session]:
     having, page = page_of(listing, "Start", "assumeNotNull(SessionId)")
     group = f"GROUP BY Tenant, SessionId HAVING {' AND '.join(having) or 'true'} "
     order = "ORDER BY Start DESC, SessionId DESC LIMIT {limit:UInt64}"
-    columns = {"tenant": "Tenant", "session_id": "SessionId", "start": "min(StartedAt) AS Start"}
+    columns = {"tenant": "Tenant", "session_id": "SessionId", "start": f"{_FIRST_START} AS Start"}
     chosen = f"SELECT Tenant, SessionId FROM ({select(columns, 'trajectories', conditions, group + order)})"
     conditions.append(f"(Tenant, SessionId) IN ({chosen})")
     rows = connection.fetch(

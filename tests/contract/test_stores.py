@@ -368,6 +368,13 @@ def test_sessions_sum_their_runs(store: Store) -> None:
     assert [found.session_id for found in store.list_sessions(Listing({"user_id": "u1"}))] == ["s1"]
 
 
+def test_a_run_without_a_start_does_not_put_its_session_into_1970(store: Store) -> None:
+    store.put_trajectories([run(1, session_id="s", started_ns=0), run(2, session_id="s"), run(3, session_id="t", started_ns=0)], NOW)  # fmt: skip
+    told, untold = store.list_sessions(Listing())
+    assert (told.session_id, told.trajectories, told.started_ns) == ("s", 2, run(2).started_ns)
+    assert (untold.session_id, untold.started_ns) == ("t", 0)
+
+
 # ---------------------------------------------------------------- log records
 
 

@@ -106,7 +106,7 @@ def test_every_model_costs_what_its_list_computes(usage: Usage) -> None:
         ("openai/o3", (2025, 6, 10), "0.0028"),  # 2 and 8
         ("deepseek/deepseek-chat", (2026, 9, 21, 0, 29), "0.00019"),  # 0.135 and 0.55 at night
         ("deepseek/deepseek-chat", (2026, 9, 21, 0, 30), "0.00038"),  # twice that by day
-        ("openai/o3", (1970, 1, 1), "0.014"),
+        ("openai/o3", (1970, 1, 2), "0.014"),
         ("openai/o3", (2554, 7, 21), "0.0028"),
     ],
 )

@@ -77,6 +77,7 @@ class Run:
     service_version: str | None = None
     environment: str | None = None
     started_ns: int = 0
+    """First start of its spans, 0 when no sender told one."""
     ended_ns: int = 0
     """Last end seen so far, 0 when nothing has ended."""
     waited_ns: int = 0
@@ -98,3 +99,10 @@ class Run:
     """The steps that rules see, in order; there only while rules are asked to conclude."""
     previous: Callable[[str], Any] | None = field(default=None, repr=False, compare=False)
     """Name of an agent -> what it was made of in its run before (`evaluators.profile.Profile`, or None)."""
+
+    @property
+    def took_ns(self) -> int | None:
+        """From its first start to its last end, without waiting for a person; None where either is unknown."""
+        if not self.started_ns or not self.ended_ns:
+            return None
+        return max(0, self.ended_ns - self.started_ns - self.waited_ns)

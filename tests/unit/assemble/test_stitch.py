@@ -322,6 +322,18 @@ def test_a_link_joins_no_two_sessions_users_or_tenants(field: str) -> None:
     assert [len(t.run.trace_ids) for t in watch.trajectories()] == [1, 1]
 
 
+def test_a_trace_that_is_divided_no_longer_is_joined_as_if_it_never_was() -> None:
+    """An open report of a root names a session, its end none; inside the other root's tree are two sessions."""
+    one, two = ({"gen_ai.conversation.id": name} for name in ("one", "two"))
+    tree = [span(1, 1, 1, one), span(1, 2, 2, two, parent=1)]
+    opened, ended = span(1, 3, 3, two), span(1, 3, 3, {})
+    opened.end_time_unix_nano = 0
+    linked = span(2, 1, 9, {}, links=(1,))
+    found = [runs(list(order)) for order in itertools.permutations([*tree, opened, ended, linked])]
+    assert found == [found[0]] * len(found)
+    assert found[0] == [[1, 2]]
+
+
 @pytest.mark.parametrize("field", ["session_id", "user_id"])
 @pytest.mark.parametrize(
     ("bridge_at", "apart"),
