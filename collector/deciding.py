@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from trailhound.canonical import MAX_DEPTH, digest, too_deep
 from trailhound.checked import explain
 from trailhound.clock import Clock, rfc3339, rfc3339_ns
-from trailhound.collector.dialects.approvals import NAME
+from trailhound.collector.dialects.approvals import NAME, UNDATED
 from trailhound.errors import Invalid, Retryable
 from trailhound.section import Section
 
@@ -101,6 +101,7 @@ def _attributes(decision: Decision) -> dict[str, str | None]:
         "approval.scope": decision.scope,
         "approval.reason": decision.reason,
         "approval.arguments.sha256": decision.arguments_sha256,
+        UNDATED: "true" if decision.decided_at is None else None,
     }
 
 

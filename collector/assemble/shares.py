@@ -180,7 +180,8 @@ class Shares:
             self._pools[place, key] = pool
         free = sorted(filter(self._is_free, apart), key=latest)
         if free:
-            refusals = [w for w in words if refuses(w.approval) and w.approval.call_id is not None]
+            # what refused another request took nothing back that was given before
+            refusals = [w for w in apart if refuses(w.approval) and (w.approval.call_id is not None or not w.answers)]
             takers = sorted((c for c in area.calls if not self._is_served(c)), key=_order)
             pool.taken = share_out(takers, free, lambda c, w: self._may_take(c, w, refusals))
         return pool

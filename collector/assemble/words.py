@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain
 
@@ -11,6 +11,8 @@ from trailhound.collector.assemble.filed import Filed, Place
 from trailhound.evaluators.tools import bare_name, is_one_tool
 from trailhound.model import Approval
 
+AGAIN_NS = 600_000_000_000
+"""For how long the same words without a time of their own are taken for the same request, sent again."""
 Said = tuple[Filed, Approval]
 """What one carrier tells of a decision."""
 
@@ -27,6 +29,8 @@ class Word:
     trusted: bool
     anywhere: bool = False
     """Whether it counts in every session."""
+    answers: bool = False
+    """Whether somebody was seen to ask for it."""
 
     def reaches(self, filed: Filed) -> bool:
         """Whether it counts where this call is. Users may have named their sessions alike: in one session the word about
@@ -103,7 +107,32 @@ def words_of(said: Iterable[Said], trusted: Callable[[Approval], bool], *, anywh
         elif word.trusted == believed:
             word.places.update(filed.places)
             word.user = word.user or filed.user
-    return [word for same in found.values() for word in same]
+    return _told_once([word for same in found.values() for word in same])
+
+
+def _told_once(words: list[Word]) -> list[Word]:
+    """Without those that only repeat the last one about the same call, as a client does that got no answer."""
+    if not any(word.approval.undated for word in words):
+        return words
+    last: dict[tuple[object, ...], Word] = {}
+    found = []
+    for word in sorted(words, key=latest):
+        about = (word.approval.call_id, word.approval.tool, word.approval.arguments_hash)
+        before = last.get(about)
+        if before is not None and _repeats(word, before):
+            before.places.update(word.places)
+            before.user = before.user or word.user
+        else:
+            last[about] = word
+            found.append(word)
+    return found
+
+
+def _repeats(word: Word, before: Word) -> bool:
+    said, known = word.approval, before.approval
+    if not said.undated or said.decided_ns - known.decided_ns > AGAIN_NS:
+        return False
+    return replace(said, decided_ns=known.decided_ns) == known and may_be_one(word.user, before.user)
 
 
 def may_be_one(user: str, other: str) -> bool:
@@ -138,7 +167,9 @@ def paired(words: Iterable[Word]) -> list[Word]:
         return [*answers, *requests]
     for answer in answers:
         asked = next((request for request in requests if _answers(answer, request)), None)
-        requests = [request for request in requests if request is not asked]
+        if asked is not None:
+            answer.answers = True
+            requests = [request for request in requests if request is not asked]
     return [*answers, *requests]
 
 
@@ -172,7 +203,17 @@ def latest(word: Word) -> tuple[object, ...]:
 def every_field(d: Approval) -> tuple[object, ...]:
     """Puts decisions of one moment in some order."""
     names = (d.trace_id, d.span_id, d.pause_id or "", d.decision, d.call_id or "", d.tool or "", d.arguments_hash or "")
-    return (*names, d.scope, d.actor, d.actor_id or "", d.service, d.source, d.holds, -1 if d.turn is None else d.turn)
+    return (
+        *names,
+        d.scope,
+        d.actor,
+        d.actor_id or "",
+        d.service,
+        d.source,
+        d.holds,
+        -1 if d.turn is None else d.turn,
+        d.undated,
+    )
 
 
 def is_said(decision: Approval) -> bool:

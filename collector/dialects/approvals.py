@@ -23,6 +23,8 @@ NAME = "gen_ai.tool.approval"
 MESSAGE = "message"
 """Source of what a part of a message says."""
 NAMES = (NAME, "openclaw.tool.approval", "axiom.gen_ai.tool.approval")
+UNDATED = "trailhound.approval.undated"
+"""On a record that got its time from us."""
 OPENCLAW = "openclaw.tool.approval."
 """Before `requested` or `resolution` in the name of an event."""
 DECISIONS: dict[str, Decision] = {
@@ -93,6 +95,7 @@ def decision(step: Step, given: Mapping[str, Any], time_ns: int, fallback: str =
             service=step.service,
             trace_id=step.trace_id,
             span_id=step.span_id,
+            undated=given.get(UNDATED) == "true",
         )
     ]
 

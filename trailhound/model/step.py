@@ -73,6 +73,8 @@ class Approval:
     """The session that it is about, where the decision itself names one: the span that tells of it may be in another."""
     user_id: str | None = None
     """Whose session that is."""
+    undated: bool = False
+    """Whoever told of it gave no time, and it was dated when it came: told again, it would have another."""
 
 
 @dataclass(slots=True)

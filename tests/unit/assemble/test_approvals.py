@@ -75,6 +75,14 @@ def verdicts(*filed: Filed, **settings: Any) -> list[str]:
     return [verdict.verdict for verdict in judged(*filed, **settings)]
 
 
+def at_last(*filed: Filed) -> list[str]:
+    """As `verdicts`, for this order of arrival alone."""
+    index, said = ApprovalIndex(Approvals()), dict[Any, ApprovalVerdict]()
+    for each in filed:
+        tell(index, said, dataclasses.replace(each))
+    return [said[each.key].verdict for each in filed if each.call is not None]
+
+
 def test_what_nobody_decided_is_unknown_or_missing() -> None:
     assert verdicts(call()) == ["unknown"]
     assert verdicts(call(), complete=True) == ["missing"]
@@ -124,6 +132,34 @@ def test_the_last_decision_before_the_call_counts() -> None:
     assert verdicts(decision(3, decision="denied"), decision(4), call()) == ["approved"]
     assert verdicts(decision(3), decision(4, decision="expired"), call()) == ["missing"]
     assert verdicts(decision(3), call(), decision(12, decision="denied")) == ["approved"]
+
+
+def test_a_refusal_takes_back_what_was_approved_before_it() -> None:
+    """Somebody who changes his mind twice approved one call, and whoever is asked about three calls decides three times."""
+    changes = decision(3), decision(4, decision="denied"), decision(5)
+    assert verdicts(*changes, call(10), call(20)) == ["approved", "missing"]
+    assert verdicts(decision(2, decision="requested"), *changes, call(10), call(20)) == ["approved", "missing"]
+    assert verdicts(changes[0], call(3.5), *changes[1:], call(20)) == ["approved", "approved"]
+    other = decision(4, MORE, decision="denied")
+    assert verdicts(changes[0], other, changes[2], call(10), call(20)) == ["approved", "approved"]
+    asked = [decision(at, decision="requested") for at in (0, 1, 2)]
+    for order in (asked, asked[::-1]):
+        assert at_last(*order, *changes, call(10), call(20)) == ["approved", "approved"]
+        assert at_last(call(20), *changes[::-1], call(10), *order) == ["approved", "approved"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"call_id": "a"}, {"call_id": "a", "arguments": None}])
+def test_what_is_told_twice_without_a_time_is_one_decision(fields: dict[str, Any]) -> None:
+    told: dict[str, Any] = {"undated": True, **fields}
+    twice = call(20, call_id=fields.get("call_id")), call(30, call_id=fields.get("call_id"))
+    assert verdicts(decision(5, **told), decision(9, **told), *twice) == ["approved", "missing"]
+    assert verdicts(decision(5, **told), decision(25, **told), *twice) == ["approved", "missing"]
+    assert verdicts(decision(5, **told), decision(25, **told | {"undated": False}), *twice) == ["approved", "approved"]
+    assert verdicts(decision(-590, **told), decision(25, **told), *twice) == ["approved", "approved"]
+    assert verdicts(decision(5, **told), decision(25, actor_id="bert", **told), *twice) == ["approved", "approved"]
+    changed = decision(5, **told), decision(6, decision="denied", **told), decision(9, **told)
+    assert verdicts(*changed, *twice) == ["approved", "missing"]
+    assert verdicts(*changed[:2], decision(8, decision="denied", **told), twice[0]) == ["denied"]
 
 
 def test_denied_and_executed_all_the_same_by_call_id() -> None:
