@@ -11,13 +11,18 @@ def enclosing(steps: Sequence[Step]) -> Step | None:
     """The one span around everything in each trace of the run, of the last trace; None where the run may have been cut off.
 
     Only where the sender cannot say that the missing parent was in its own process (SDKs before OTLP's flags of 2024): a
-    process that died leaves several spans without their parent, or one of which the last model call still waits for a tool.
+    process that died leaves several spans without their parent, or one of which the last model call still waits for a tool. Spans that name one another as parents have none around them.
     """
     spans = [step for step in steps if not step.synthetic]
     ids = {(step.trace_id, step.span_id) for step in spans}
     tops = [step for step in spans if (step.trace_id, step.parent_span_id) not in ids]
     models = [step for step in spans if step.kind == "llm"]
-    if not models or len({step.trace_id for step in tops}) < len(tops) or any(_is_cut_off(top) for top in tops):
+    if (
+        not models
+        or not tops
+        or len({step.trace_id for step in tops}) < len(tops)
+        or any(_is_cut_off(top) for top in tops)
+    ):
         return None
     last = max(tops, key=_order)
     if last.kind == "agent" and last.status == "error":

@@ -53,6 +53,8 @@ def changed(of: Step, **fields: Any) -> Step:
             ("completed", "top_ended"),
         ),
         ([AGENT, CALL], ("unfinished", "idle")),
+        ([changed(AGENT, parent_span_id="m1"), ASKS], ("unfinished", "idle")),  # each is the other's parent
+        ([step("m", "m", "llm", 1, 2)], ("unfinished", "idle")),
     ],
 )
 def test_what_stands_around_everything_tells_how_it_ended(steps: list[Step], expected: tuple[str, str]) -> None:
