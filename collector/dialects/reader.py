@@ -18,7 +18,7 @@ from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
 from trailhound.collector.dialects.toolcalls import of_request, plain, tool_call
 from trailhound.collector.dialects.usage import normalise
-from trailhound.model import Span, Step
+from trailhound.model import LATEST_NS, Span, Step
 
 _REMOTE = 0x300
 """OTLP span flags: bit 8 says that bit 9 is set on purpose, bit 9 that the parent is in another process."""
@@ -73,8 +73,8 @@ class Reader:
             span.parent_span_id,
             kind[0],
             span.name,
-            span.start_ns,
-            span.end_ns,
+            min(LATEST_NS, span.start_ns),
+            min(LATEST_NS, span.end_ns),
             "ok" if span.end_ns else "open",
             origin.service,
             span.received_ns,

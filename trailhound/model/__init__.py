@@ -19,7 +19,7 @@ from trailhound.model.received import (
     SpanLink,
 )
 from trailhound.model.run import Joined, Run, Totals
-from trailhound.model.step import Approval, ApprovalVerdict, Failure, Model, Step, ToolCall, Usage
+from trailhound.model.step import LATEST_NS, Approval, ApprovalVerdict, Failure, Model, Step, ToolCall, Usage
 from trailhound.model.words import (
     AttributeValue,
     Decision,
@@ -34,6 +34,7 @@ from trailhound.model.words import (
 )
 
 __all__ = [
+    "LATEST_NS",
     "Alert",
     "Approval",
     "ApprovalVerdict",

@@ -87,6 +87,10 @@ class ApprovalVerdict:
     held: bool = False  # evidence that travels separately may still arrive: nothing is said of the call until then
 
 
+LATEST_NS = 2**63 - 1
+"""The last moment that a step is told of, in 2262: what is kept of runs on disk knows no later one, and a sender may."""
+
+
 @dataclass(slots=True)
 class Step:
     """What one span means for the agent. Pure function of the span (and its log records), except where noted."""
