@@ -66,6 +66,10 @@ class Recall(Protocol):
         """The run of a trace that is not in memory; empty for a new trace."""
         ...
 
+    def knows(self, tenant: str, trace_id: str) -> bool:
+        """Whether a run of this trace has left memory."""
+        ...
+
     def expect(self, traces: Iterable[Key], parked: Iterable[ParkedRun] = ()) -> None:
         """Before many are asked for: these will be, traces that are not in memory and parked runs."""
         ...

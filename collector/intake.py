@@ -13,7 +13,8 @@ from trailhound.collector.assemble.traces import TraceRuns
 from trailhound.collector.decode import Received, decode_logs, decode_traces
 from trailhound.collector.dialects import read, read_all
 from trailhound.collector.exchange import Counts, Fed, Key, Mark, Recall, Stored
-from trailhound.collector.overhear import Told, told_by
+from trailhound.collector.fullness import Fullness
+from trailhound.collector.overhear import Told, tell, told_by
 from trailhound.collector.parked import Heard, Parked
 from trailhound.collector.prices import prices_of
 from trailhound.collector.returning import Returning
@@ -21,8 +22,7 @@ from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
 from trailhound.model import LogRecord, Record, Run, Step
 
-MAX_FULL = 100_000
-"""Traces of runs that reached their limit of steps, remembered at once; of others the store tells."""
+Pairs = list[tuple[Received, Step]]
 
 
 class Intake:
@@ -51,8 +51,7 @@ class Intake:
         self._config, self._places, self._parked = config, places, parked
         self._touch, self._decide, self._renew = touch, decide, renew
         self._prices = prices_of(config.prices.file)
-        self._full: dict[Key, None] = {}
-        """Traces of runs that have as many steps as a run may have."""
+        self._full = Fullness(config.runs.max_steps)
         self._last: tuple[Sequence[Received], Sequence[LogRecord]] = ((), ())
 
     def feed(self, record: Record) -> Fed:
@@ -69,15 +68,14 @@ class Intake:
         self.counts.received += len(decoded.spans) + len(decoded.rejected)
         traces = self._read(decoded.spans)
         self.returning.expect([[step for _, step in pairs] for pairs in traces])
-        for pairs in traces:
-            self._take_all(fed, pairs)
+        self._take_all(fed, traces)
         self.counts.duplicate += fed.duplicate
         self.counts.stored += len(fed.new)
         return fed
 
-    def _read(self, spans: list[Received]) -> Collection[list[tuple[Received, Step]]]:
+    def _read(self, spans: list[Received]) -> Collection[Pairs]:
         """The spans with their steps, by trace."""
-        traces: dict[str, list[tuple[Received, Step]]] = {}
+        traces: dict[str, Pairs] = {}
         steps = read_all([received.span for received in spans], self._config.runs.task)
         for step in steps:
             self._prices.priced(step)
@@ -90,7 +88,36 @@ class Intake:
                 pairs.append((received, step))
         return traces.values()
 
-    def _take_all(self, fed: Fed, pairs: list[tuple[Received, Step]]) -> None:
+    def _take_all(self, fed: Fed, traces: Iterable[Pairs]) -> None:
+        """Assemble the spans of a request, those of new traces together as far as no other comes between."""
+        new: list[Pairs] = []
+        for pairs in traces:
+            if self._is_new(pairs):
+                new.append(pairs)
+                continue
+            self._begin(fed, new)
+            new = []
+            self._take(fed, pairs)
+        self._begin(fed, new)
+
+    def _is_new(self, pairs: Pairs) -> bool:
+        """Whether the spans, all of one trace, are all that is known of it, each once and none too many."""
+        steps = [step for _, step in pairs]
+        key = (steps[0].tenant, steps[0].trace_id)
+        if self._places.find(key) is not None or self.returning.has(key, steps):
+            return False
+        return self._full.takes_all(key, steps) and len({step.span_id for step in steps}) == len(steps)
+
+    def _begin(self, fed: Fed, traces: list[Pairs]) -> None:
+        groups = [_in_order(step for _, step in pairs) for pairs in traces]
+        for steps in groups:
+            self._places.open(steps[0].tenant, steps[0].trace_id)
+        for pairs, changed in zip(traces, self._places.begin(groups), strict=True):
+            fed.new += pairs
+            self._changed(self._mark(changed), len(pairs))
+        self._keep_told()
+
+    def _take(self, fed: Fed, pairs: Pairs) -> None:
         """Assemble the spans of one trace: all new ones at once, then those known already."""
         self.returning.meet(step for _, step in pairs)
         trace = self._open(pairs[0][1])
@@ -114,12 +141,15 @@ class Intake:
             self._take_known(fed, *pair)
 
     def _take_new(self, trace: TraceRuns, steps: list[Step]) -> None:
-        judged = self._allowed(trace, steps)
+        judged = self._full.allowed(trace, steps)
         self.counts.unjudged += len(steps) - len(judged)
-        changed = self._place(judged)
-        if any(run.late for run in changed):
-            self.counts.late += len(steps)
-        self._touch(changed)
+        self._changed(self._place(judged), len(steps))
+
+    def _changed(self, runs: list[LiveRun], spans: int) -> None:
+        """So many new spans of one trace changed these runs."""
+        if any(run.late for run in runs):
+            self.counts.late += spans
+        self._touch(runs)
 
     def _take_known(self, fed: Fed, received: Received, step: Step) -> None:
         """A report of a known span takes its place when it ends later or says more: the first may have come too early."""
@@ -131,25 +161,17 @@ class Intake:
         else:  # it says nothing, and yet would bring the run back if that had left memory
             self._touch(self._places.revive((step.tenant, step.trace_id)))
 
-    def _allowed(self, trace: TraceRuns, steps: list[Step]) -> list[Step]:
-        """Those of the new steps of a trace that its run may still have."""
-        if trace.key in self._full:
-            return []
-        return steps[: max(0, self._config.runs.max_steps - trace.main.spans)]
-
     def _place(self, steps: list[Step]) -> list[LiveRun]:
         """Put new steps of one trace into their run. Returns the runs that changed."""
         changed = self._places.add(_in_order(steps)) if steps else []
         self._keep_told()
-        return self._mark_full(changed)
+        return self._mark(changed)
 
-    def _mark_full(self, changed: list[LiveRun]) -> list[LiveRun]:
+    def _mark(self, changed: list[LiveRun]) -> list[LiveRun]:
         """Note which of the runs that changed were over, and which have all the spans that they may have."""
         for run in changed:
             run.late |= run.run.status not in OPEN
-            if run.spans >= self._config.runs.max_steps:
-                run.full = True
-                self._full.update(((step.tenant, step.trace_id), None) for step in run.steps())
+        self._full.look_at(changed)
         return changed
 
     def _overhear(self, records: Iterable[LogRecord]) -> list[Told]:
@@ -181,8 +203,8 @@ class Intake:
                 self.heard.setdefault((step.tenant, step.trace_id), []).append((said, alone))
             if said is not None:
                 self._touch(self._places.hear(said))
-            elif self._places.known(step) is None and self._allowed(trace, [step]):
-                self._touch(self._mark_full(self._places.add_record(step)))
+            elif self._places.known(step) is None and self._full.allowed(trace, [step]):
+                self._touch(self._mark(self._places.add_record(step)))
             else:
                 self._touch(self._places.revive(trace.key))
 
@@ -199,17 +221,12 @@ class Intake:
             return trace
         stored = self.returning.stored(key)
         if stored is not None and stored.full:
-            self._note_full(key)
+            self._full.note(key)
             return None
         trace = self._places.open(*key)
         if stored is not None:
             self.returning.bring_back(stored)
         return trace
-
-    def _note_full(self, trace: Key) -> None:
-        self._full[trace] = None
-        if len(self._full) > MAX_FULL:
-            del self._full[next(iter(self._full))]
 
     def assembled(self, stored: Stored, rules: RuleSet) -> list[LiveRun]:
         """The runs of stored spans, outside of what is in memory."""
@@ -226,7 +243,7 @@ class Intake:
         for told in (told_by(row.record(), self._config.runs.task) for row in stored.logs):
             if told.step is not None:
                 self._prices.priced(told.step)
-                _tell(places, told.said, told.alone)
+                tell(places, told)
         return [run for run in runs.values() if run.has_steps]
 
     def as_it_was(self, stored: Stored, now_ns: int, rules: RuleSet) -> Stored:
@@ -269,27 +286,13 @@ class Intake:
         for trace, steps in self._by_trace(stored).items():
             opened = self._places.open(*trace)
             new = [step for step in steps.values() if step.span_id not in opened.span_ids]
-            for run in self._place(self._allowed(opened, new)) if new else ():
+            for run in self._place(self._full.allowed(opened, new)) if new else ():
                 run.late |= stored.parked is None
                 self._renew(run) if run.run.status in OPEN else self._touch([run])
         for said, alone in stored.heard:
             self._hear(said, alone)
         for row in stored.logs:
             self._hear_told(told_by(row.record(), self._config.runs.task))
-
-
-def _tell(places: Places, said: Step | None, alone: Step | None) -> None:
-    """Let a log record tell what it says where all spans have come."""
-    step = said or alone
-    assert step is not None
-    if said is None and places.shows_session(step):
-        places.tell(step)
-        return
-    places.open(step.tenant, step.trace_id)
-    if said is not None:
-        places.hear(said)
-    elif places.known(step) is None:
-        places.add_record(step)
 
 
 def _in_order(steps: Iterable[Step]) -> list[Step]:

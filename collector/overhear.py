@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trailhound.collector.assemble.places import Places
 from trailhound.collector.decode.encode import encode_log
 from trailhound.collector.dialects import read_alone, read_decision, read_log
 from trailhound.collector.store import LogRow
@@ -47,3 +48,17 @@ class Told:
 def told_by(record: LogRecord, task: Sequence[str]) -> Told:
     """`task` as for `dialects.read`."""
     return Told(record, read_log(record), read_alone(record, task), read_decision(record))
+
+
+def tell(places: Places, told: Told) -> None:
+    """Let a log record tell what it says where all spans have come."""
+    step = told.step
+    assert step is not None
+    if told.said is None and places.shows_session(step):
+        places.tell(step)
+        return
+    places.open(step.tenant, step.trace_id)
+    if told.said is not None:
+        places.hear(step)
+    elif places.known(step) is None:
+        places.add_record(step)

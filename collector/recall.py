@@ -49,8 +49,11 @@ class Recall:
             self._left -= len(wanted)
             self._expected = dict(self._load(wanted))
 
+    def knows(self, tenant: str, trace_id: str) -> bool:
+        return self._closed.told(tenant, trace_id) is not None
+
     def __call__(self, tenant: str, trace_id: str) -> Stored:
-        if self._closed.told(tenant, trace_id) is None:
+        if not self.knows(tenant, trace_id):
             return Stored()
         return self._now_or_later(Late(tenant, trace_id)) or Stored()
 

@@ -34,6 +34,12 @@ class Returning:
         parked = {} if self._parked is None else self._parked.met_by(step for steps in traces for step in steps)
         self._recall.expect((key for key in keys if key not in self._places), parked.values())
 
+    def has(self, trace: Key, steps: Iterable[Step]) -> bool:
+        """Whether a run that is not in memory, over or parked, has this trace or is taken up by its steps."""
+        if self._parked is not None and self._parked.met_by(steps):
+            return True
+        return self._recall is not None and self._recall.knows(*trace)
+
     def meet(self, steps: Iterable[Step]) -> None:
         """Bring back the parked runs that steps belong to or take up."""
         if self._parked is not None:

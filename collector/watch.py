@@ -211,7 +211,7 @@ class Watch:
                 self._due.forget(_key(run))
                 if self._leaving.early is not None:
                     self._leaving.early.note(run, self._now_ns)
-                self._wider.settle(run, run.take_news())
+                self._wider.settle(run, run.notes.take())
                 self._wider.forget(run)
                 self.verdicts.forget(run)
                 run.empty()
@@ -243,7 +243,7 @@ class Watch:
                 self._metrics.inc("trailhound_dead_letters_total", reason="run")
 
     def _prepare(self, run: LiveRun, ready: list[tuple[LiveRun, News]]) -> None:
-        news = run.take_news()
+        news = run.notes.take()
         self.verdicts.settle(run, news)
         view = self._outlook(run)
         run.run.status, run.run.status_reason = view.status, view.reason

@@ -11,7 +11,7 @@ from trailhound.collector.assemble.elsewhere import called_services
 from trailhound.collector.assemble.header import Header
 from trailhound.collector.assemble.judged import is_judged, judged_of
 from trailhound.collector.assemble.life import OPEN, Signs
-from trailhound.collector.assemble.news import News, Notes
+from trailhound.collector.assemble.news import Notes
 from trailhound.collector.assemble.overheard import Hearsay
 from trailhound.collector.assemble.packable import PARTS, Packable
 from trailhound.collector.assemble.packing import pack, unpack
@@ -26,8 +26,6 @@ from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 _SHELL = (
     "_inform", "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "told", "touched_ns",
 )  # fmt: skip
-
-
 _size = attrgetter("size")
 
 
@@ -80,27 +78,28 @@ class LiveRun(Packable):
     def from_bytes(self, packed: bytes) -> None:
         self._begin()
         self.add(unpack(packed))
-        self.take_news()  # all of it was told before
+        self.notes.take()  # all of it was told before
 
     # ------------------------------------------------------------ steps in
 
     def add(self, steps: Iterable[Step]) -> None:
         """Take steps with new span ids, in any order; cheapest when many come together, parents before their children."""
-        for trace_id, members in by_trace(steps).items():
-            self._place(trace_id, members)
+        for members in by_trace(steps).values():
+            tree = self.plant(members)
+            for stage in STAGES:
+                stage(self, tree, members)
         self._calls.settle(self)
 
-    def _place(self, trace_id: str, steps: list[Step]) -> None:
-        tree = self._trees.get(trace_id)
-        if tree is None:
-            if len(self._trees) == 1:
-                self._share()
-            tree = self._trees.plant(trace_id, joined=self._agents.shared)
+    def plant(self, steps: list[Step]) -> Tree:
+        """The tree of the one trace that these steps are of: each of `STAGES` takes them next, and then `calls` settle."""
+        tree = self._trees.get(trace_id := steps[0].trace_id)
+        if tree is None and len(self._trees) == 1:
+            self._share()
+        tree = tree or self._trees.plant(trace_id, joined=self._agents.shared)
         self.spans += len(steps)
         self.content_bytes += sum(map(_size, steps))
         tree.lineage.add(steps)
-        self._follow(self._agents.enter(tree.lineage, steps))
-        self._count(tree, steps)
+        return tree
 
     def _share(self) -> None:
         """A second trace joins: what stood at the top of the first is now one of several tops."""
@@ -119,7 +118,8 @@ class LiveRun(Packable):
         step.approval = old.approval
         tree.lineage.swap(step)
         self._follow(self._agents.swap(tree.lineage, old, step))
-        self._count(tree, [step])
+        for stage in STAGES[1:]:
+            stage(self, tree, [step])
         self._calls.settle(self)
 
     def release(self) -> list[Step]:
@@ -193,14 +193,14 @@ class LiveRun(Packable):
             self.leave(other, counted=not other.counted)
             self.enter([other])
             self._calls.recount(other)
-        self.enter(steps)
+
+    def _head(self, tree: Tree, steps: list[Step]) -> None:
         for step in steps:
             if step.approvals:
                 self.notes.show(step)
             if (not step.parent_span_id or step.remote_parent) and not tree.accounting.is_served(step):
                 self._header.add_root(step)
         self._header.add(steps, self._agents.nameless)
-        self._calls.add(steps, tree.lineage, self)
 
     # ------------------------------------------------------------ what counts
 
@@ -248,9 +248,6 @@ class LiveRun(Packable):
     def has_steps(self) -> bool:
         return self.spans > 0
 
-    def take_news(self) -> News:
-        return self.notes.take()
-
     def judged(self) -> list[Step]:
         """The steps that rules see."""
         return judged_of(self.steps())
@@ -288,13 +285,16 @@ class LiveRun(Packable):
     def _every(self) -> list[Step]:
         return [*self._trees.spans(), *self._calls.synthetic.values()]
 
-    def span_ids(self, trace_id: str) -> dict[str, Step]:
-        """The spans of one trace that were taken, by their ids."""
-        return self._trees.of(trace_id)
-
-    def known(self, trace_id: str, span_id: str) -> Step | None:
-        return self._trees.of(trace_id).get(span_id)
-
     def trajectory(self) -> Trajectory:
         """A view of the run as it is after the last `settle`."""
         return Trajectory(self.run, self.steps(), self.findings)
+
+
+STAGES: tuple[Callable[[LiveRun, Tree, list[Step]], object], ...] = (
+    lambda run, tree, steps: run._follow(run._agents.enter(tree.lineage, steps)),
+    LiveRun._count,
+    lambda run, _, steps: run.enter(steps),
+    LiveRun._head,
+    lambda run, tree, steps: run._calls.add(steps, tree.lineage, run),
+)
+"""What is done with new steps of one trace, in this order."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from trailhound.collector.assemble.at_once import add_at_once
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.overheard import said_order
 from trailhound.collector.assemble.retired import Retired
@@ -15,6 +16,9 @@ from trailhound.collector.assemble.stitch import Stitcher
 from trailhound.collector.assemble.together import together
 from trailhound.collector.assemble.traces import NewRun, TraceRuns
 from trailhound.model import Joined, Step, ToolCall
+
+Noted = tuple[TraceRuns, tuple[object, ...], set[TraceKey], list[LiveRun]]
+"""(trace, its identity before, traces whose joins changed, runs that changed)."""
 
 
 class Places:
@@ -61,7 +65,22 @@ class Places:
     def add(self, steps: list[Step]) -> list[LiveRun]:
         """Take steps of one trace with new span ids, in any order; cheapest when parents come before their children."""
         key = (steps[0].tenant, steps[0].trace_id)
-        changed = self.revive(key) + self._place(steps)
+        return self.revive(key) + self._place(steps) + self._show(key, steps)
+
+    def begin(self, groups: list[list[Step]]) -> list[list[LiveRun]]:
+        """As `add` for one list after the other, each all that is known of a trace: at two thirds of the cost."""
+        parts: list[tuple[LiveRun, list[Step]]] = []
+        placed = [self._note(steps, lambda run, taken: parts.append((run, taken))) for steps in groups]
+        add_at_once(parts)
+        changed = [runs + self._settle(trace, before, affected) for trace, before, affected, runs in placed]
+        return [
+            runs + self._show(trace.key, steps)
+            for runs, (trace, *_), steps in zip(changed, placed, groups, strict=True)
+        ]
+
+    def _show(self, key: TraceKey, steps: list[Step]) -> list[LiveRun]:
+        """Spans show their session: what its log records say is told to them."""
+        changed: list[LiveRun] = []
         for source in self._sources.show(key, steps):
             changed += self._dissolve(source) + self._repeat(source, key)
         return changed
@@ -111,14 +130,17 @@ class Places:
         return self.hear(replace(step, trace_id=trace[1], span_id="", parent_span_id="", tool=tool))
 
     def _place(self, steps: list[Step]) -> list[LiveRun]:
+        trace, before, affected, changed = self._note(steps, LiveRun.add)
+        return changed + self._settle(trace, before, affected)
+
+    def _note(self, steps: list[Step], put: Callable[[LiveRun, list[Step]], object]) -> Noted:
         trace = self._traces[steps[0].tenant, steps[0].trace_id]
         before = trace.identity
         steps = trace.complete(steps)
         affected = self._stitcher.learn(
             trace.key, steps
         )  # before their neighbours tell more: joins are made of records
-        changed = trace.add(steps)
-        return changed + self._settle(trace, before, affected)
+        return trace, before, affected, trace.add(steps, put)
 
     def outdoes(self, step: Step) -> bool:
         """Whether a report of a known span takes the place of the one before."""

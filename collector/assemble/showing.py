@@ -50,7 +50,7 @@ class Showing:
     def newly(self, run: LiveRun, calls: Mapping[CallKey, Step]) -> Iterator[CallKey]:
         """The calls of which more may be known: the span waited for has come, or what was below it is gone."""
         for above, (span_id, keys) in list(self._waiting.items()):
-            below = run.known(above[1], span_id)
+            below = run.trees.of(above[1]).get(span_id)
             if below is None or not _lacks(run, above[0], below):
                 del self._waiting[above]
                 yield from (key for key in keys if key in calls)

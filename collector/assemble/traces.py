@@ -98,12 +98,12 @@ class TraceRuns:
     def span_ids(self) -> Mapping[str, Step]:
         """Of all its spans that were taken."""
         if not self._parts:
-            return self.main.span_ids(self.trace_id)
-        return ChainMap(*(run.span_ids(self.trace_id) for run in self.runs))
+            return self.main.trees.of(self.trace_id)
+        return ChainMap(*(run.trees.of(self.trace_id) for run in self.runs))
 
     def known(self, span_id: str) -> tuple[LiveRun, Step] | None:
         for run in self.runs:
-            step = run.known(self.trace_id, span_id)
+            step = run.trees.of(self.trace_id).get(span_id)
             if step is not None:
                 return run, step
         return None
@@ -140,7 +140,7 @@ class TraceRuns:
         return self._renew(known[0], step if self._overheard is None else self._overheard.renew(step))
 
     def _renew(self, run: LiveRun, step: Step) -> list[LiveRun]:
-        before = run.known(self.trace_id, step.span_id)
+        before = run.trees.of(self.trace_id).get(step.span_id)
         run.replace(step)
         if before is not None and _belongs(before) != _belongs(step):
             self._note_anew()
@@ -150,12 +150,12 @@ class TraceRuns:
         """New spans' steps with what log records said about them before they came."""
         return steps if self._overheard is None else [self._overheard.complete(step) for step in steps]
 
-    def add(self, steps: list[Step]) -> list[LiveRun]:
-        """Take new spans' steps, as `complete` gave them; returns the runs that changed."""
+    def add(self, steps: list[Step], put: Callable[[LiveRun, list[Step]], object]) -> list[LiveRun]:
+        """Take new spans' steps, as `complete` gave them; returns the runs that changed. `put` lets the only run take them."""
         self._note(steps)
         stays = self._turns is not None and self._turns.note(steps)
         if not self._must_divide and not self._parts:
-            self.main.add(steps)
+            put(self.main, steps)
             return [self.main]
         if stays and self.by_turn and self.main is self.home:
             return self._go_on(steps)

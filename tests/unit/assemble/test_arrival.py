@@ -11,7 +11,11 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from trailhound.collector.decode import decode_traces
+from trailhound.collector.watch import Watch
 from trailhound.config import Config
+from trailhound.document import trajectory_document
+from trailhound.model import Record
 from trailhound.testing import START_NS, any_value
 from trailhound.testing_bodies import Request, outcome, recorded, singles, through_json
 from trailhound.testing_traffic import request_of
@@ -26,6 +30,7 @@ CONFIG = Config.model_validate(
         },
     }
 )
+FEW_STEPS = Config.model_validate({**CONFIG.model_dump(exclude_unset=True), "runs": {"max_steps": 3}})
 SECOND = 1_000_000_000
 
 
@@ -170,3 +175,33 @@ def test_made_up_runs_say_the_same_in_any_order(first: int) -> None:
         for again in range(2):
             mixed, every = shuffled(requests, 10 * seed + again)
             assert outcome(mixed, CONFIG, settle_every=every) == expected, f"seed {seed}, order {again}"
+
+
+def by_trace(requests: list[Request]) -> list[bytes]:
+    """The spans of each trace in one body, in the order in which the traces began."""
+    made: dict[str, bytes] = {}
+    for _, body in (each for each in requests if each[0] == "traces"):
+        (received,) = decode_traces(Record("traces", "default", body, 0)).spans
+        made[received.span.trace_id] = made.get(received.span.trace_id, b"") + body
+    return list(made.values())
+
+
+def taken(parts: list[list[bytes]], config: Config) -> dict[str, Any]:
+    """All that is said and counted, where every run is over before the next part comes."""
+    watch, now, new = Watch(config), SECOND, []
+    for bodies in parts:
+        for body in bodies:
+            new += [received.raw for received, _ in watch.feed(Record("traces", "default", body, now)).new]
+        said = [trajectory_document(trajectory) for trajectory in watch.trajectories()]
+        now += 3600 * SECOND
+        watch.advance(now)
+    return {"said": said, "end": watch.findings(), "counts": watch.counts, "new": new}
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_traces_that_come_together_come_out_as_if_each_had_come_alone(first: int) -> None:
+    for seed in range(first, first + 10):
+        # their ids are the same, so that of the second part some spans, some traces and some calls are known
+        parts = [by_trace(World(each).requests) for each in (seed, seed + 1000)]
+        for config in (CONFIG, FEW_STEPS):
+            assert taken([[b"".join(bodies)] for bodies in parts], config) == taken(parts, config), f"seed {seed}"
