@@ -22,6 +22,9 @@ _CONTROL = ("Command", "ParentCommand")
 _RESPONSE = frozenset(("content", "state", "metadata"))
 """Keys of a `ToolResponse` of AgentScope, which its spans give for a tool's result."""
 
+_SAID = frozenset(("status", "error", "message", "error_message", "errorMessage", "error_type", "code"))
+"""Keys of a result that says of a failed tool that it failed and why, and nothing else."""
+
 _STACK = re.compile(rf"(?:^|\n\n)({'|'.join((*langchain.INTERRUPTS, *_CONTROL))}): ")
 
 
@@ -90,10 +93,30 @@ def read_tool_status(step: Step, span: Span, facts: dict[str, Any]) -> None:
     if tool.result is None and span.events and not span.status_code and read_exception(step, span):
         return
     result = tool.result
-    failed = isinstance(result, dict) and (result.get("isError") is True or result.get("is_error") is True)
+    failed = isinstance(result, dict) and (
+        result.get("isError") is True or result.get("is_error") is True or _says_error(result)
+    )
     if isinstance(result, dict) and result.keys() >= _RESPONSE:  # what the tool returned is in the content
         failed, tool.result = result["state"] == "error", plain(result["content"])
         result = tool.result
     if failed or facts.get("tool_status") == "error":
         step.status = "error"
-        step.error = Failure("tool_error", result if isinstance(result, str) else None)
+        step.error = Failure("tool_error", _reason(result))
+
+
+def _says_error(result: dict[str, Any]) -> bool:
+    """Whether a result is only the word that the tool failed: `{"status": "error", "message"}` (the Agent Development Kit
+    for Java says it of a tool that threw, and its guide has tools say it), or the text of the error alone."""
+    if not result.keys() <= _SAID:
+        return False
+    if "status" in result:
+        return bool(result["status"] == "error")
+    return isinstance(result.get("error"), str) and bool(result["error"])
+
+
+def _reason(result: Any) -> str | None:
+    if isinstance(result, dict):
+        result = next(
+            (result[key] for key in ("error", "message", "error_message", "errorMessage") if key in result), None
+        )
+    return result if isinstance(result, str) else None

@@ -131,6 +131,8 @@ def counts_in(usage: object) -> dict[str, int]:
     """The token counts in a usage given whole, by fact; of what is nested in it those of cache and reasoning only."""
     counts: dict[str, int] = {}
     given = parse_json(usage)
+    if isinstance(given, dict) and given.keys() == {"type", "value"}:  # LangWatch for JavaScript
+        given = given["value"]
     for key, value in given.items() if isinstance(given, dict) else ():
         inner = value if isinstance(value, dict) else {"": value}
         for name, number in inner.items():

@@ -13,6 +13,7 @@ from trailhound.collector.dialects.base import AGENT, CHAIN, EMBEDDING, HANDOFF,
 from trailhound.collector.dialects.coerce import literal, text
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
+from trailhound.collector.dialects.usage import normalise
 from trailhound.model import Step
 
 _RECORDING = ("langchain", "openai_agents", "llamaindex")
@@ -21,6 +22,9 @@ _RECORDING = ("langchain", "openai_agents", "llamaindex")
 _LANGCHAIN = ".langchain"
 _NAMELESS = ("Runnable", "LangGraph", "Channel")
 """How LangChain calls what has no name."""
+
+_FRESH = "@traceloop/instrumentation-anthropic"
+"""Copies Anthropic's counts, which leave the cached tokens out of the input (0.27); that for Python adds them."""
 
 _PATH = "traceloop.entity.path"
 _NO_ANSWER = "replies"
@@ -41,6 +45,8 @@ def refine(step: Step, seen: Seen) -> None:
         transcripts.add(step, facts.get("output"))
     elif step.output == _NO_ANSWER and step.kind == "llm" and step.instrumentation.endswith(".haystack"):
         step.output = None
+    if step.usage is not None and step.instrumentation == _FRESH:
+        step.usage = normalise(facts, exclusive=True)
     if step.agent is None and isinstance(facts.get("lc_agent"), str):
         step.agent = facts["lc_agent"]
     if step.kind == "other" and step.container and step.agent is None and step.instrumentation.endswith(_LANGCHAIN):
@@ -98,6 +104,7 @@ def _inputs(given: dict[str, Any]) -> Any:
 DIALECT = Dialect(
     name="openllmetry",
     order=30,
+    scopes=(_FRESH,),
     keys=("traceloop.", "llm.request.type", "gen_ai.prompt.0.role", "gen_ai.completion.0.role"),
     kinds={
         "traceloop.span.kind": {

@@ -111,6 +111,8 @@ def test_langsmith_tells_the_id_of_the_answer_in_its_completion_alone() -> None:
         ("opentelemetry.instrumentation.openai", 304),
         ("openlit.instrumentation.anthropic", 560),
         ("openlit.instrumentation.openai", 304),
+        ("@traceloop/instrumentation-anthropic", 560),
+        ("@traceloop/instrumentation-openai", 304),
     ],
 )
 def test_some_instrumentations_copy_counts_that_leave_cached_tokens_out(scope: str, given: int) -> None:
