@@ -20,6 +20,9 @@ _BEFORE_TOOL = re.compile(r"[^:]*:before_tool_call:(.+):[^:]*")
 """An interrupt's id is `v1:before_tool_call:<tool use id>:<uuid>` when it was raised for a tool call; ids of calls, such as
 `functions.refund:0`, may hold colons themselves."""
 
+_INTERRUPT = {"id", "name", "reason", "response"}
+"""The keys of an interrupt as text: no answer of a model looks so."""
+
 
 def refine(step: Step, seen: Seen) -> None:
     if step.model is not None and step.model.provider == _FRAMEWORK:
@@ -48,13 +51,21 @@ def _tool(step: Step) -> None:
 
 
 def _interrupt(step: Step, seen: Seen) -> None:
+    """The interrupts are an agent's answer, told in an event, or wherever an instrumentation or a convention puts that."""
     for event in seen.span.events:
         if event.name == "gen_ai.choice" and event.attributes.get("finish_reason") == "interrupt":
-            raised = literal(event.attributes.get("message"))
-            step.status, step.output = "pending", None
-            step.approvals += tuple(
-                _request(step, item) for item in (raised if isinstance(raised, list) else []) if isinstance(item, dict)
-            )
+            _pause(step, literal(event.attributes.get("message")))
+            return
+    raised = literal(step.output)
+    if isinstance(raised, list) and raised and all(isinstance(x, dict) and x.keys() >= _INTERRUPT for x in raised):
+        _pause(step, raised)
+
+
+def _pause(step: Step, raised: Any) -> None:
+    step.status, step.output = "pending", None
+    step.approvals += tuple(
+        _request(step, item) for item in (raised if isinstance(raised, list) else []) if isinstance(item, dict)
+    )
 
 
 def _request(step: Step, item: dict[str, Any]) -> Approval:

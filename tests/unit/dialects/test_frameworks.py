@@ -136,6 +136,20 @@ def test_strands_interrupt_is_a_request_and_its_running_total_is_dropped(call_id
     assert [(a.decision, a.call_id, a.holds) for a in step.approvals] == [("requested", call_id, True)]
 
 
+@pytest.mark.parametrize("scope", [STRANDS, "openinference.instrumentation.strands_agents"])
+def test_strands_interrupt_is_a_request_wherever_the_answer_is(scope: str) -> None:
+    raised = [{"id": "v1:before_tool_call:c1:d7d2", "name": "ask", "reason": None, "response": None}]
+    openinference = {"openinference.span.kind": "AGENT", "output.value": str(raised), "event_loop.cycle_id": "1"}
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": str(raised)}], "finish_reason": "interrupt"}]
+    latest = {"gen_ai.operation.name": "invoke_agent", "gen_ai.output.messages": json.dumps(said)}
+    for attributes in (openinference, latest) if scope == STRANDS else (openinference,):
+        step = step_of(attributes, scope=scope)
+        assert (step.kind, step.status, step.output) == ("agent", "pending", None)
+        assert [(a.decision, a.call_id, a.holds) for a in step.approvals] == [("requested", "c1", True)]
+    answered = step_of(openinference | {"output.value": "[{'id': 'v1:before_tool_call:c1:d7d2'}]"}, scope=scope)
+    assert (answered.status, answered.approvals) == ("ok", ())
+
+
 # ---------------------------------------------------------------- Claude Code
 
 CLAUDE = "com.anthropic.claude_code.tracing"
