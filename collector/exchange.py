@@ -42,6 +42,8 @@ class Stored:
     """The log records about a run that was closed."""
     trace: Key | None = None
     """The trace that a run was asked for by, which was closed."""
+    owed: bool = False
+    """There is a run, and it cannot be read now."""
 
     def before(self, now_ns: int, reading: Collection[Mark] = ()) -> Stored:
         """What had been received by then, without what is just `reading`: the rest comes by again in the replay that asks,

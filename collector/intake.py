@@ -56,14 +56,12 @@ class Intake:
 
     def feed(self, record: Record) -> Fed:
         """Take one acknowledged request."""
-        fed = Fed()
         if record.signal == "logs":
             self._last = ((), decode_logs(record))
-            fed.logs = self._overhear(self._last[1])
-            return fed
+            return Fed(logs=self._overhear(self._last[1]))
         decoded = decode_traces(record)
         self._last = (decoded.spans, ())
-        fed.rejected = decoded.rejected
+        fed = Fed(rejected=decoded.rejected)
         self.counts.rejected += decoded.rejected
         self.counts.received += len(decoded.spans) + len(decoded.rejected)
         traces = self._read(decoded.spans)
@@ -225,6 +223,7 @@ class Intake:
             return None
         trace = self._places.open(*key)
         if stored is not None:
+            trace.home.late |= stored.owed
             self.returning.bring_back(stored)
         return trace
 

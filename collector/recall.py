@@ -55,7 +55,7 @@ class Recall:
     def __call__(self, tenant: str, trace_id: str) -> Stored:
         if not self.knows(tenant, trace_id):
             return Stored()
-        return self._now_or_later(Late(tenant, trace_id)) or Stored()
+        return self._now_or_later(Late(tenant, trace_id)) or Stored(owed=True)
 
     def parked(self, entry: ParkedRun) -> Stored | None:
         return self._now_or_later(entry)

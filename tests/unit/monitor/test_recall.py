@@ -61,8 +61,8 @@ def test_what_the_store_does_not_have_yet_is_owed_and_holds_up_nothing_else(tmp_
     recall = Recall(closed, lambda: store, unsaved)
     given: list[Stored] = []
     for number in range(AT_ONCE):
-        assert recall("default", f"waits{number}") == Stored()
-    assert recall("default", span.trace_id) == Stored()
+        assert recall("default", f"waits{number}") == Stored(owed=True)
+    assert recall("default", span.trace_id) == Stored(owed=True)
     assert recall.owed == AT_ONCE + 1
     unsaved.stored(1)
     for _ in range(2):
