@@ -16,7 +16,7 @@ from trailhound.collector.dialects.coerce import literal, model_of, money, text,
 from trailhound.collector.dialects.cut import is_cut
 from trailhound.collector.dialects.origin import Origins, identify
 from trailhound.collector.dialects.table import KeyTable
-from trailhound.collector.dialects.toolcalls import of_request, plain, tool_call
+from trailhound.collector.dialects.toolcalls import of_execute, of_request, plain, tool_call
 from trailhound.collector.dialects.usage import normalise
 from trailhound.model import LATEST_NS, Span, Step
 
@@ -193,7 +193,7 @@ def _fill_tool(step: Step, seen: Seen) -> None:
     if result is None and "event_output" in facts:
         result = plain(facts["event_output"][0].get("content"))
     arguments, result = messages.of_tool(arguments), messages.of_tool(result)
-    step.tool = of_request(tool_call(name, text(facts.get("call_id")), arguments, parse_json(result)))
+    step.tool = of_execute(of_request(tool_call(name, text(facts.get("call_id")), arguments, parse_json(result))))
     given = step.tool.arguments
     if isinstance(given, str) and given[:1] in ("{", "["):
         if not isinstance(read := literal(given), str):  # a Python repr (LangChain under OpenLIT and OpenInference)

@@ -105,6 +105,19 @@ def _hash(written: bytes) -> str:
     return hashlib.sha256(written).hexdigest()
 
 
+def of_execute(call: ToolCall) -> ToolCall:
+    """`call` with the arguments alone, where whatever was passed to a tool's function of the Vercel AI SDK was recorded: these,
+    and options with the id of the call and all messages so far (LangSmith's wrapper; a function that is traced itself)."""
+    given = call.arguments
+    passed = given.get("args") if given.__class__ is dict and len(given) == 1 else given
+    if passed.__class__ is not list or len(passed) != 2:
+        return call
+    arguments, options = parse_json(passed[0]), parse_json(passed[1])
+    if not isinstance(arguments, dict) or not isinstance(options, dict) or "toolCallId" not in options:
+        return call
+    return tool_call(call.name, call.call_id or call_id(options), arguments, call.result)
+
+
 def unwrap_python(step: Step) -> None:
     """Take the arguments out of `{"args": [], "kwargs": {..}}`: so instrumentors record a call of a Python function."""
     tool = step.tool

@@ -123,3 +123,28 @@ def test_a_piece_of_a_stream_without_arguments_takes_none_away() -> None:
 def test_a_session_in_the_metadata_of_langfuse_s_callback(key: str) -> None:
     assert step_of({f"langfuse.observation.metadata.{key}": "s1"}).session_id == "s1"
     assert step_of({f"langfuse.observation.metadata.{key}": "s1", "session.id": "s2"}).session_id == "s2"
+
+
+@pytest.mark.parametrize("form", ["args", "list"])
+def test_what_is_passed_beside_a_tool_s_arguments_is_none_of_them(form: str) -> None:
+    passed = [
+        {"order_id": "BK-1042"},
+        {"toolCallId": "call_1", "messages": [{"role": "user", "content": "Where is it?"}]},
+    ]
+    given = json.dumps({"args": passed} if form == "args" else passed)
+    for span in (
+        {"langsmith.span.kind": "tool", "gen_ai.prompt": given},
+        {"openinference.span.kind": "TOOL", "input.value": given},
+    ):
+        tool = step_of(span, name="lookup_order").tool
+        assert tool is not None
+        assert (tool.arguments, tool.call_id) == ({"order_id": "BK-1042"}, "call_1")
+
+
+def test_two_arguments_without_a_call_s_id_stay_as_they_are() -> None:
+    passed = [{"order_id": "BK-1042"}, {"limit": 3}]
+    tool = step_of(
+        {"langsmith.span.kind": "tool", "gen_ai.prompt": json.dumps({"args": passed})}, name="lookup_order"
+    ).tool
+    assert tool is not None
+    assert tool.arguments == {"args": passed}
