@@ -86,30 +86,29 @@ class Intake:
                 pairs.append((received, step))
         return traces.values()
 
-    def _take_all(self, fed: Fed, traces: Iterable[Pairs]) -> None:
+    def _take_all(self, fed: Fed, traces: Collection[Pairs]) -> None:
         """Assemble the spans of a request, those of new traces together as far as no other comes between."""
         new: list[Pairs] = []
         for pairs in traces:
-            if self._is_new(pairs):
+            if len(traces) > 1 and self._is_new(pairs):
                 new.append(pairs)
                 continue
-            self._begin(fed, new)
-            new = []
+            if new:
+                self._begin(fed, new)
+                new = []
             self._take(fed, pairs)
-        self._begin(fed, new)
+        if new:
+            self._begin(fed, new)
 
     def _is_new(self, pairs: Pairs) -> bool:
         """Whether the spans, all of one trace, are all that is known of it, each once and none too many."""
-        steps = [step for _, step in pairs]
-        key = (steps[0].tenant, steps[0].trace_id)
-        if self._places.find(key) is not None or self.returning.has(key, steps):
+        key = (pairs[0][1].tenant, pairs[0][1].trace_id)
+        if self._places.find(key) is not None or self.returning.has(key, steps := [step for _, step in pairs]):
             return False
         return self._full.takes_all(key, steps) and len({step.span_id for step in steps}) == len(steps)
 
     def _begin(self, fed: Fed, traces: list[Pairs]) -> None:
         groups = [_in_order(step for _, step in pairs) for pairs in traces]
-        for steps in groups:
-            self._places.open(steps[0].tenant, steps[0].trace_id)
         for pairs, changed in zip(traces, self._places.begin(groups), strict=True):
             fed.new += pairs
             self._changed(self._mark(changed), len(pairs))

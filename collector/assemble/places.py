@@ -69,6 +69,8 @@ class Places:
 
     def begin(self, groups: list[list[Step]]) -> list[list[LiveRun]]:
         """As `add` for one list after the other, each all that is known of a trace: at two thirds of the cost."""
+        for steps in groups:
+            self.open(steps[0].tenant, steps[0].trace_id)
         parts: list[tuple[LiveRun, list[Step]]] = []
         placed = [self._note(steps, lambda run, taken: parts.append((run, taken))) for steps in groups]
         add_at_once(parts)

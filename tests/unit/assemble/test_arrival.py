@@ -205,3 +205,12 @@ def test_traces_that_come_together_come_out_as_if_each_had_come_alone(first: int
         parts = [by_trace(World(each).requests) for each in (seed, seed + 1000)]
         for config in (CONFIG, FEW_STEPS):
             assert taken([[b"".join(bodies)] for bodies in parts], config) == taken(parts, config), f"seed {seed}"
+
+
+def test_traces_that_come_together_have_no_more_steps_than_a_run_may_have() -> None:
+    watch = Watch(FEW_STEPS)
+    bodies = [body for seed in range(20) for body in by_trace(World(seed).requests)[:1]]
+    several = [body for body in bodies if len(decode_traces(Record("traces", "default", body, 0)).spans) > 3]
+    other = several[0].replace(bytes([1]) * 16, bytes([9]) * 16)  # another trace with the same spans
+    fed = watch.feed(Record("traces", "default", several[0] + other, SECOND))
+    assert watch.counts.unjudged == len(fed.new) - 2 * 3
