@@ -46,8 +46,18 @@ class Lineage:
         """Let what is below a span with children follow it into its scope."""
         if step.parent_span_id and step.kind != "agent":
             top = self.scope(step.parent_span_id)
-            if top != step.span_id:  # equal: the parents form a ring
+            if top == step.span_id:
+                top = self._of_ring(step)
+                self._above.pop(top, None)
+            if top != step.span_id:
                 self._above[step.span_id] = top
+
+    def _of_ring(self, step: Step) -> str:
+        """Which of the spans that are one another's parents stands for their scope, whichever of them came last."""
+        first, above = step.span_id, self.steps[step.parent_span_id]
+        while above is not step:
+            first, above = min(first, above.span_id), self.steps[above.parent_span_id]
+        return first
 
     def swap(self, step: Step) -> None:
         """Put a later report of a known span in the place of the earlier one; it has the same parent and kind."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from trailhound.canonical import digest
 from trailhound.collector.assemble.live import LiveRun
+from trailhound.collector.assemble.tops import enclosing
 from trailhound.collector.assemble.traces import divide
 from trailhound.config import Config
 from trailhound.evaluators.judge import RuleSet
@@ -423,12 +424,13 @@ def test_rings_of_parents_end() -> None:
 
 
 @st.composite
-def forests(draw: st.DrawFn) -> list[Step]:
-    """Random small forests of calls, containers and agents, some of whose parents never come."""
+def forests(draw: st.DrawFn, rings: bool = False) -> list[Step]:
+    """Random small forests of calls, containers and agents, some of whose parents never come; `rings`: or come round."""
     count = draw(st.integers(1, 12))
     steps = []
     for n in range(count):
-        parent = draw(st.sampled_from(["", "lost", *(f"s{m}" for m in range(n))]))
+        known = range(count) if rings else range(n)
+        parent = draw(st.sampled_from(["", "lost", *(f"s{m}" for m in known)]))
         kind = draw(st.sampled_from(["llm", "tool", "agent", "other"]))
         fields: dict[str, Any] = {"instrumentation": draw(st.sampled_from(["one", "two"]))}
         if kind in ("llm", "agent") and draw(st.booleans()):
@@ -455,6 +457,18 @@ def test_any_forest_comes_out_the_same_in_any_order(steps: list[Step], random: A
         second = assembled(shuffled, together)
         assert first.run == second.run
         assert outcome(first) == outcome(second)
+
+
+@settings(max_examples=150, deadline=None)
+@given(forests(rings=True), st.randoms(use_true_random=False))
+def test_spans_that_name_one_another_as_parents_come_out_the_same_in_any_order(steps: list[Step], random: Any) -> None:
+    first = assembled(steps)
+    for together in (1, 3, 12):
+        shuffled = steps[:]
+        random.shuffle(shuffled)
+        second = assembled(shuffled, together)
+        assert outcome(first) == outcome(second)
+    enclosing(first.steps())
 
 
 def test_totals_can_be_taken_back_exactly() -> None:
