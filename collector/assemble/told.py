@@ -41,6 +41,8 @@ def told_by(step: Step, risky: Callable[[str], bool]) -> tuple[Approval, ...]:
         return step.approvals
     own = risky(step.tool.name)
     told = tuple(_about(decision, step, step.tool, own) for decision in step.approvals)
+    if not step.counted:  # one report of a call speaks for it
+        return told
     if step.status == "pending":
         return (*told, _own(step, "requested", step.end_ns, pause_is_binding(step)))
     if step.status == "denied":

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from trailhound.collector.assemble.altered import is_altered
 from trailhound.collector.assemble.approvals import ApprovalIndex
-from trailhound.collector.assemble.filed import CallKey, Carrier, Filed, Kept, Place, Seen
+from trailhound.collector.assemble.filed import CallKey, Filed, Kept, Place, Seen
 from trailhound.collector.assemble.holding import Holding
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
 from trailhound.collector.assemble.records import TraceKey, filed_of, in_run, trace_of
-from trailhound.collector.assemble.showing import Showing, hinted
-from trailhound.collector.assemble.told import Named, by_session, call_key, call_of, carrier_key, told_by
+from trailhound.collector.assemble.run_file import RunFile
+from trailhound.collector.assemble.showing import hinted
+from trailhound.collector.assemble.told import by_session, call_key, call_of, carrier_key, told_by
 from trailhound.config import Approvals as Settings
 from trailhound.evaluators.tools import Tools
 from trailhound.model import Approval, ApprovalVerdict, Run, Step
@@ -29,23 +30,6 @@ FOREVER_NS = 2**63 - 1
 BAD = frozenset({"missing", "unknown", "denied"})
 
 
-@dataclass(slots=True)
-class _File:
-    """What one run in memory has filed."""
-
-    place: Place
-    user: str
-    calls: dict[CallKey, Step] = field(default_factory=dict)
-    carriers: dict[Carrier, Step] = field(default_factory=dict)
-    named: dict[Carrier, dict[Named, None]] = field(default_factory=dict)
-    """What the decisions of each carrier named last, where they named any session."""
-    showing: Showing = field(default_factory=Showing)
-    traces: list[str] | None = None
-    """Those whose records were filed with it last."""
-    cut: bool = False
-    """Content of the run was cut by its sender, when the calls were last asked about."""
-
-
 class Verdicts:
     """Asks the index about every high-risk call that is new, and again whenever something it depends on came.
 
@@ -57,7 +41,7 @@ class Verdicts:
         self.index = ApprovalIndex(settings)
         self._holding = Holding(int(settings.hold * 1e9))
         self._tools, self._find, self._home_of, self._judge, self._kept = tools, find, home_of, judge, kept
-        self._files: dict[RunKey, _File] = {}
+        self._files: dict[RunKey, RunFile] = {}
         self._steps: dict[CallKey, tuple[RunKey, Step]] = {}
         self.segment = 0
         """Journal segment that is being read."""
@@ -80,8 +64,9 @@ class Verdicts:
         if file is None:
             if not risky and not news.evidence and not records:
                 return
-            file = self._files[key] = _File(place, user)
+            file = self._files[key] = RunFile(place, user)
         touched = [k for step in news.gone for k in self._gone(key, file, step)]
+        touched += [k for step in news.gone if carrier_key(step) in file.carriers for k in self._told_anew(file, step)]
         touched += hinted(news, self.index, self._tools, file.place)
         touched += file.calls if bool(run.calls.cut) != file.cut else file.showing.newly(run, file.calls)
         file.cut = bool(run.calls.cut)
@@ -115,7 +100,7 @@ class Verdicts:
             self.late[trace] = None  # its run, if it had one, may have calls in other traces
         self._ask(self._learn(filed))
 
-    def _told_in(self, run: LiveRun, file: _File | None) -> list[Filed]:
+    def _told_in(self, run: LiveRun, file: RunFile | None) -> list[Filed]:
         """What records told in the traces of a run, when it must be filed anew."""
         if not self.index.any_loose:
             return []
@@ -135,7 +120,7 @@ class Verdicts:
     def _is_risky(self, tool: str) -> bool:
         return self._tools.of(tool).high_risk
 
-    def _gone(self, key: RunKey, file: _File, step: Step) -> list[CallKey]:
+    def _gone(self, key: RunKey, file: RunFile, step: Step) -> list[CallKey]:
         """The step is no call any more, at least not of this run."""
         call = call_key(step)
         if file.calls.get(call) is not step:
@@ -146,7 +131,20 @@ class Verdicts:
         del self._steps[call]
         return self.index.forget(call)
 
-    def _take(self, run: LiveRun, file: _File, step: Step) -> list[CallKey]:
+    def _told_anew(self, file: RunFile, step: Step) -> list[CallKey]:
+        """The step, which told of a decision, is no call any more, or one of another run: file what it tells there."""
+        found, carrier = self._find(step), carrier_key(step)
+        if found is None:
+            return []
+        (run, now), new = found, RunFile(_place(found[0]), found[0].names[1] or "")
+        home = self._files.setdefault((run.run.tenant, run.run.trajectory_id), new)
+        if home is not file and carrier in file.named:
+            home.named[carrier] = file.named.pop(carrier)
+        del file.carriers[carrier]
+        home.carriers[carrier] = now
+        return self._learn_from(now, home)
+
+    def _take(self, run: LiveRun, file: RunFile, step: Step) -> list[CallKey]:
         key = (run.run.tenant, run.run.trajectory_id)
         places = (file.place, (step.tenant, f"trace:{step.trace_id}"))
         touched: list[CallKey] = []
@@ -168,7 +166,7 @@ class Verdicts:
         filed = Filed(call.key, places, step.received_ns, call=call, segment=self.segment, user=file.user)
         return touched + self.index.add(filed)
 
-    def _learn_from(self, step: Step, file: _File) -> list[CallKey]:
+    def _learn_from(self, step: Step, file: RunFile) -> list[CallKey]:
         """File what a span tells: each decision in the session that it names, else in that of its run."""
         carrier, touched = carrier_key(step), list[CallKey]()
         told = by_session(self._telling(told_by(step, self._is_risky)))

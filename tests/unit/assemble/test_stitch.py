@@ -229,6 +229,28 @@ def test_two_executions_of_one_id_join_nothing(session: dict[str, Any]) -> None:
         assert runs(list(order)) == [[1], [2], [3]]
 
 
+def test_what_a_call_told_in_a_run_that_it_left_again_is_taken_back() -> None:
+    """Two traces are one run until the first turns out to ask for the id itself; meanwhile one of two calls had waited."""
+    theirs = chat(2, 1, asks="c1", number=2, parent=3)
+    theirs.start_time_unix_nano = theirs.end_time_unix_nano = 0
+    run = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    calls = [
+        span(1, 3, 3, run | {"gen_ai.tool.call.id": "c1"}, parent=1),
+        span(2, 4, 4, run | {"gen_ai.tool.call.id": "c2"}, parent=5),
+        span(1, 5, 5, run | {"gen_ai.tool.call.id": "c2"}, parent=4),
+    ]
+    calls[1].flags = 0x300
+    found = set()
+    for order in itertools.permutations([chat(1, 1, asks="c1", given=("c1",), parent=1), theirs, *calls]):
+        watch = Watch(Config.model_validate({"tools": [{"match": "look", "risk": "high"}]}))
+        for one in order:
+            watch.feed(Record("traces", "default", request_of([one]), START_NS))
+            watch.changes()
+        watch.finish()
+        found.add(json.dumps([trajectory_document(t) for t in watch.trajectories()], default=str))
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("field", ["session_id", "user_id"])
 def test_sessions_and_users_are_never_joined(field: str) -> None:
     names: dict[str, Any] = {field: "one"}

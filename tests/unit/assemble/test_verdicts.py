@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -412,3 +413,28 @@ def test_a_record_in_a_trace_counts_in_the_session_of_its_run_and_for_its_user()
     ours = agent(attributes={"user.id": "u"})
     assert verdicts(ours, wide, refund(number=8, trace=2, parent=0, attributes={"user.id": "u"})) == ["approved"]
     assert verdicts(ours, wide, refund(number=8, trace=2, parent=0, attributes={"user.id": "v"})) == ["missing"]
+
+
+def any_order(records: list[Record], **settings: Any) -> set[str]:
+    """What the verdicts of all runs are, one for each order in which the records may come."""
+    found = set()
+    for order in itertools.permutations(records):
+        judged = watch(**settings)
+        for number, record in enumerate(order):
+            judged.feed(replace(record, received_ns=START + number))
+            judged.changes()
+        judged.finish()
+        found.add(repr(sorted(outcome(judged))))
+    return found
+
+
+def test_the_inner_report_of_a_call_tells_nothing_by_its_status() -> None:
+    """It does not count, and whether that was known when it came depends on the order."""
+    no_result = {"gen_ai.tool.call.result": ""}
+    records = [
+        agent(),
+        refund(2, number=2, call_id="c1"),
+        refund(3, number=3, call_id="c2", parent=2, attributes=no_result),
+        refund(5, number=4, call_id="c2"),
+    ]
+    assert len(any_order(records)) == 1
