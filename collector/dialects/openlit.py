@@ -25,6 +25,9 @@ _ANTHROPIC = "openlit.instrumentation.anthropic"
 """Copies Anthropic's counts, which leave the cached tokens out of the input (openlit 1.45)."""
 _GEMINI = ("openlit.instrumentation.google_ai_studio", "openlit.instrumentation.vertexai")
 """Copy Gemini's counts, which leave the reasoning out of the output (openlit 1.45)."""
+_GRAPH, _SAID = "openlit.instrumentation.langgraph", "gen_ai.response.id"
+"""The span of a graph's node copies counts and response id of the last answer in the state, whoever made it and in
+whichever trace: a middleware's after a pause those of the call before it (openlit 1.45)."""
 _RECORDING = frozenset(
     ("agno", "claude_agent_sdk", "google_adk", "langchain", "langgraph", "openai_agents", "smolagents", "strands")
 )
@@ -44,6 +47,8 @@ def refine(step: Step, seen: Seen) -> None:
         step.usage = normalise(seen.facts, exclusive=True)
     if step.usage is not None and step.instrumentation in _GEMINI and step.usage.reasoning_tokens:
         step.usage.output_tokens = (step.usage.output_tokens or 0) + step.usage.reasoning_tokens
+    if step.kind == "agent" and step.instrumentation == _GRAPH and _SAID in seen.span.attributes:
+        step.usage = step.cost_usd = step.price_source = None
     if step.kind == "agent" and step.agent is None:
         step.kind = "other"  # still a container: a turn of the agent around it
     if step.kind == "other" and step.agent is None:

@@ -148,6 +148,21 @@ def test_openlit_copies_the_counts_of_gemini() -> None:
     assert usage.output_tokens == 61
 
 
+def test_the_counts_that_openlit_copies_to_a_graphs_node_are_those_of_an_earlier_call() -> None:
+    node = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "ask.after_model",
+        "gen_ai.usage.input_tokens": 411,
+        "gen_ai.usage.cost": 0.5,
+        "gen_ai.response.id": "chatcmpl-1",
+    }
+    copied = step_of(node, scope="openlit.instrumentation.langgraph")
+    assert (copied.kind, copied.usage, copied.cost_usd, copied.price_source) == ("agent", None, None, None)
+    own = step_of(node, scope="openlit.instrumentation.openai_agents").usage
+    assert own is not None
+    assert own.input_tokens == 411
+
+
 def test_the_name_of_an_agent_in_the_name_of_its_span() -> None:
     invoked = {"gen_ai.operation.name": "invoke_agent"}
     assert step_of(invoked, name="invoke_agent desk").agent == "desk"
