@@ -6,6 +6,7 @@ are also those of OpenTelemetry's own instrumentations, so attributes tell it.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from trailhound.collector.dialects import langchain, transcripts
@@ -14,9 +15,9 @@ from trailhound.collector.dialects.coerce import literal, text
 from trailhound.collector.dialects.cut import loaded
 from trailhound.collector.dialects.toolcalls import tool_call, unwrap_python
 from trailhound.collector.dialects.usage import normalise
-from trailhound.model import Step
+from trailhound.model import Failure, Step
 
-_RECORDING = ("langchain", "openai_agents", "llamaindex")
+_RECORDING = ("agno", "langchain", "openai_agents", "llamaindex")
 """Instrumentations that give each tool a span; those of bare model clients and of CrewAI do not."""
 
 _LANGCHAIN = ".langchain"
@@ -29,6 +30,10 @@ _FRESH = "@traceloop/instrumentation-anthropic"
 _PATH = "traceloop.entity.path"
 _NO_ANSWER = "replies"
 """What the instrumentation of Haystack 2 writes for every answer: the name of the output that holds it."""
+
+_AGNO = ".agno"
+_MADE = re.compile(r"status='(success|failure)' result=(.*) error=(.*?)(?: updated_session_state=.*)?", re.DOTALL)
+"""What the instrumentation of Agno gives for a tool's result (0.62): the text of an object with the outcome in it."""
 
 
 def records_tools(scope: str) -> bool:
@@ -94,6 +99,27 @@ def _tool(step: Step) -> None:
         step.tool = made
     unwrap_python(step)
     langchain.unwrap_result(step)
+    if step.instrumentation.endswith(_AGNO):
+        _agno(step)
+
+
+def _agno(step: Step) -> None:
+    """A tool that failed is told by the outcome in its result alone."""
+    tool = step.tool
+    made = _MADE.fullmatch(tool.result) if tool is not None and isinstance(tool.result, str) else None
+    if tool is None or made is None:
+        return
+    outcome, result, error = made[1], _python_text(made[2]), _python_text(made[3])
+    tool.result = result if outcome == "success" else None
+    if outcome == "failure" and step.status == "ok":
+        step.status, step.error = "error", Failure("tool_error", error)
+
+
+def _python_text(written: str) -> str | None:
+    """What a Python repr stands for: a text, `None`, or as it is written."""
+    read = literal(f"[{written}]")
+    value = read[0] if isinstance(read, list) and len(read) == 1 else written
+    return None if value is None else value if isinstance(value, str) else written
 
 
 def _inputs(given: dict[str, Any]) -> Any:

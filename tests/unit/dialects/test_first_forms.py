@@ -163,6 +163,35 @@ def test_the_counts_that_openlit_copies_to_a_graphs_node_are_those_of_an_earlier
     assert own.input_tokens == 411
 
 
+@pytest.mark.parametrize(
+    ("result", "status", "read", "message"),
+    [
+        (
+            "status='failure' result=None error='it\\'s down' updated_session_state=None images=None",
+            "error",
+            None,
+            "it's down",
+        ),
+        ("status='failure' result=None error=None", "error", None, None),
+        (
+            "status='success' result='{\"eur\": 5}' error=None updated_session_state=None images=None",
+            "ok",
+            '{"eur": 5}',
+            None,
+        ),
+        ("status='success' result=[5, 6] error=None updated_session_state=None images=None", "ok", "[5, 6]", None),
+        ("status='success', they said", "ok", "status='success', they said", None),
+    ],
+)
+def test_the_outcome_in_what_openllmetry_gives_for_a_result_of_agno(
+    result: str, status: str, read: str | None, message: str | None
+) -> None:
+    span = {"traceloop.span.kind": "tool", "gen_ai.tool.name": "quote", "traceloop.entity.output": result}
+    step = step_of(span, scope="opentelemetry.instrumentation.agno")
+    assert step.tool is not None
+    assert (step.status, step.tool.result, step.error and step.error.message) == (status, read, message)
+
+
 def test_the_name_of_an_agent_in_the_name_of_its_span() -> None:
     invoked = {"gen_ai.operation.name": "invoke_agent"}
     assert step_of(invoked, name="invoke_agent desk").agent == "desk"
