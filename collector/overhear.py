@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from trailhound.collector.decode.encode import encode_log
 from trailhound.collector.dialects import read_alone, read_decision, read_log
 from trailhound.collector.store import LogRow
 from trailhound.model import LogRecord, Step
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,12 @@ class Told:
 
 
 def told_by(record: LogRecord, task: Sequence[str]) -> Told:
-    """`task` as for `dialects.read`."""
-    return Told(record, read_log(record), read_alone(record, task), read_decision(record))
+    """`task` as for `dialects.read`. A record that we fail to read says nothing, as most do."""
+    try:
+        return Told(record, read_log(record), read_alone(record, task), read_decision(record))
+    except Exception:
+        log.exception("a log record of trace %s cannot be read", record.trace_id, extra={"reason": "unread"})
+        return Told(record, None, None, None)
 
 
 def tell(places: Places, told: Told) -> None:

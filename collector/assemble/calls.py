@@ -172,7 +172,8 @@ class Calls:
         self._facts.forget_children(old)
         self._unseen.remove(old)
         self.cut -= old.truncated and old.kind != "tool"
-        asked, given = ({c.call_id: c for c in calls} for calls in (new.tool_requests, new.tool_responses))
+        # of several under one id the first counts, as in `_add_messages`
+        asked, given = ({c.call_id: c for c in reversed(calls)} for calls in (new.tool_requests, new.tool_responses))
         for call_id in [c.call_id for c in (*old.tool_requests, *old.tool_responses) if c.call_id in self._known]:
             known = self._known[call_id]
             self._new.append(call_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -25,6 +26,8 @@ __all__ = [
     "unread",
 ]
 
+log = logging.getLogger(__name__)
+
 DIALECTS: list[Dialect] = dialects(sys.modules[__name__])
 _reader = Reader(DIALECTS)
 _pausing = {d.name: d.tells_of_pauses for d in DIALECTS if d.tells_of_pauses is not None}
@@ -32,8 +35,16 @@ _settlers = {d.name: d.settle for d in DIALECTS if d.settle is not None}
 
 
 def read(span: Span, task: Sequence[str] = ()) -> Step:
-    """What `span` means for the agent; `task` are attribute keys that name the run's task, the first present wins."""
-    return _reader.read(span, task)
+    """What `span` means for the agent; `task` are attribute keys that name the run's task, the first present wins.
+
+    One that we fail to read is a step that says nothing and is `truncated`: the others of its request, and whoever reads it
+    again, must not suffer from it.
+    """
+    try:
+        return _reader.read(span, task)
+    except Exception:
+        log.exception("span %s of trace %s cannot be read", span.span_id, span.trace_id, extra={"reason": "unread"})
+        return _reader.bare(span)
 
 
 def read_all(spans: Sequence[Span], task: Sequence[str] = ()) -> list[Step]:
@@ -44,7 +55,7 @@ def read_all(spans: Sequence[Span], task: Sequence[str] = ()) -> list[Step]:
     """
     steps: dict[int, Step] = {}
     for place in sorted(range(len(spans)), key=[len(span.attributes) for span in spans].__getitem__):
-        steps[place] = _reader.read(spans[place], task)
+        steps[place] = read(spans[place], task)
     return [steps[place] for place in range(len(spans))]
 
 
@@ -56,21 +67,21 @@ def unread(names: Iterable[str]) -> list[tuple[str, str]]:
 def read_log(record: LogRecord) -> Step | None:
     """What a log record says about the span that it belongs to, as a step that holds only that; None when nothing."""
     span = as_span(record)
-    step = None if span is None else _reader.read(span)
+    step = None if span is None else read(span)
     return step if step is not None and (step.dialects or step.approvals) else None
 
 
 def read_decision(record: LogRecord) -> Step | None:
     """The decision about a tool call that a record of the neutral convention is, as a step; None when it is none."""
     span = decision_span(record)
-    step = None if span is None else _reader.read(span)
+    step = None if span is None else read(span)
     return step if step is not None and step.approvals else None
 
 
 def read_alone(record: LogRecord, task: Sequence[str] = ()) -> Step | None:
     """The step that a log record is by itself, where an agent sends no spans; None when it is none."""
     span = alone(record)
-    return None if span is None else _reader.read(span, task)
+    return None if span is None else read(span, task)
 
 
 def tells_of_pauses(step: Step) -> Pauses:

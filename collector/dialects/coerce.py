@@ -14,6 +14,15 @@ from trailhound.model import Model
 
 REDACTED = frozenset({"__REDACTED__", "<REDACTED>", "[REDACTED]"})
 """What OpenInference, Claude Code and others put in the place of hidden content."""
+MOST = 10**12
+"""The highest count that is believed: no call uses so many tokens, and the sum of many millions of them has 64 bits."""
+_MOST_MONEY = 1_000_000
+"""US dollars; the store takes as many for one call."""
+_DECIMALS = -15
+_LEAST_MONEY = Decimal(1).scaleb(_DECIMALS)
+"""With more decimals, sums of costs would be rounded, and depend on the order in which they are made."""
+_LONGEST_AMOUNT = 64
+"""Characters in which an amount is written."""
 _LONGEST_LITERAL = 100_000
 """Characters of a Python repr that are parsed: `ast` needs some 100 bytes of memory for each."""
 
@@ -41,27 +50,33 @@ def text(value: Any) -> str | None:
 
 
 def whole(value: Any) -> int | None:
-    """A count: an int, or a string or float of one. Booleans and negative numbers are none."""
+    """A count: an int, or a string or float of one. Booleans, negative numbers and more than MOST are none."""
     if value.__class__ is int:
-        return value if value >= 0 else None
+        return value if 0 <= value <= MOST else None
     if isinstance(value, (str, float)):
         try:
             number = float(value)
         except ValueError:
             return None
-        return int(number) if 0 <= number < 2**63 else None
+        return int(number) if 0 <= number <= MOST else None
     return None
 
 
 def money(value: Any) -> Decimal | None:
-    """US dollars, exactly as written; negative or not finite is unknown."""
+    """US dollars, exactly as written up to 15 decimals; negative, not finite or more than any call costs is unknown."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
+    written = str(value)
+    if len(written) > _LONGEST_AMOUNT:
+        return None
     try:
-        amount = Decimal(str(value))
+        amount = Decimal(written)
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and amount >= 0 else None
+    if not amount.is_finite() or not 0 <= amount < _MOST_MONEY:
+        return None
+    exponent = amount.as_tuple().exponent
+    return amount.quantize(_LEAST_MONEY) if isinstance(exponent, int) and exponent < _DECIMALS else amount
 
 
 @lru_cache(maxsize=1024)

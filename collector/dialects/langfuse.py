@@ -84,8 +84,9 @@ def _arguments(given: Any) -> Any:
 
 def _asked(given: Any) -> Any:
     if isinstance(given, dict) and given.keys() == {"args", "kwargs"}:
-        values = [*(given["args"] or []), *(given["kwargs"] or {}).values()]
-        return values[0] if len(values) == 1 else given
+        args, kwargs = given["args"] or [], given["kwargs"] or {}
+        if isinstance(args, list) and isinstance(kwargs, dict) and len(args) + len(kwargs) == 1:
+            return next(iter((*args, *kwargs.values())))
     return given
 
 
@@ -108,8 +109,8 @@ def usage_of(details: Any) -> Usage | None:
     if not given and not made:
         return None
     return Usage(
-        sum(given) if given else None,
-        sum(made) if made else None,
+        whole(sum(given)) if given else None,
+        whole(sum(made)) if made else None,
         _first(counts, "input_cached_tokens", "input_cache_read", "cache_read_input_tokens"),
         _first(counts, "input_cache_creation", "cache_creation_input_tokens"),
         _first(counts, "output_reasoning_tokens", "output_reasoning"),

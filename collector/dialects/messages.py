@@ -105,7 +105,7 @@ def _take(talk: Conversation, message: Any, said: bool = False) -> None:
         elif kind == "tool_call_response" and not said and (answered := part.get("id")) and answered.__class__ is str:
             talk.responses.append(answer_of(answered, part.get("response", part.get("result"))))
         elif kind == "tool_call" and said and (name := part.get("name")).__class__ is str:
-            talk.ask(tool_call(name, part.get("id") or None, part.get("arguments")))
+            talk.ask(tool_call(name, part.get("id"), part.get("arguments")))
         else:
             texts += MessageReader(talk, said).part(role, part)
     if len(message) > 2 and _beside(talk, message, texts, said):

@@ -99,6 +99,14 @@ class Reader:
             approvals.read(step, seen)
         return step
 
+    def bare(self, span: Span) -> Step:
+        """The step of a span of which nothing is read but where it stands."""
+        start_ns, end_ns = min(LATEST_NS, span.start_ns), min(LATEST_NS, span.end_ns)
+        return Step(
+            span.tenant, span.trace_id, span.span_id, span.parent_span_id, "other", span.name, start_ns, end_ns,
+            "ok" if span.end_ns else "open", span.resource.service, span.received_ns, truncated=True,
+        )  # fmt: skip
+
 
 def _finish(step: Step, facts: dict[str, Any]) -> None:
     """Add what no dialect said: calls without ids, and the name of an agent that only a guess tells."""

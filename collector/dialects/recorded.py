@@ -97,7 +97,7 @@ def details(step: Step, output: Any) -> None:
 
 def _add_cache(usage: Usage, counts: str) -> None:
     """Anthropic's own counts leave cached tokens out of the input: so does an instrumentation that copies them."""
-    own = {name: int(number) for name, number in _ANTHROPIC.findall(counts)}
+    own = {name: count for name, number in _ANTHROPIC.findall(counts) if (count := whole(number)) is not None}
     if usage.input_tokens is None or usage.input_tokens != own.get("input") or "cache_read_input" not in own:
         return
     usage.cache_read_tokens, written = own["cache_read_input"], own.get("cache_creation_input")

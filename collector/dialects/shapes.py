@@ -86,7 +86,7 @@ class MessageReader:
             return bare
         content = message["content"]
         if isinstance(content, list) and any(
-            isinstance(p, dict) and p.get("type") in _PARTS and p["type"] not in _TEXTS for p in content
+            isinstance(p, dict) and _reader_of(p) is not None and p["type"] not in _TEXTS for p in content
         ):
             return False
         self._response(answered, content)
@@ -94,7 +94,7 @@ class MessageReader:
 
     def _unnamed(self, content: Any) -> bool:
         """Take a result that does not say which call it answers; one in parts may say so in them."""
-        own = isinstance(content, dict) and content.get("type") not in _PARTS and _KEYED.keys().isdisjoint(content)
+        own = isinstance(content, dict) and _reader_of(content) is None and _KEYED.keys().isdisjoint(content)
         if not own and not isinstance(content, str):
             return False
         self.into.answer_unnamed(plain(content))
@@ -116,8 +116,7 @@ class MessageReader:
                 self._part_by_type(part)
 
     def _part_by_type(self, part: Json) -> bool:
-        kind = part.get("type")
-        handler = _PARTS.get(kind) if isinstance(kind, str) else None
+        handler = _reader_of(part)
         if handler is not None:
             handler(self, part)
             return True
@@ -212,12 +211,18 @@ _KEYED: dict[str, _Part] = {
 """Parts of Bedrock, Gemini and Haystack, told by the key that holds them."""
 
 
+def _reader_of(part: Json) -> _Part | None:
+    """Who reads a part of this type; models and senders put anything there."""
+    kind = part.get("type")
+    return _PARTS.get(kind) if kind.__class__ is str else None
+
+
 def _parts_in(content: str) -> list[Any] | None:
     """The parts of a message whose content was written as the JSON text of a list of parts (OpenLLMetry, Anthropic)."""
     if content[:2] != "[{" or '"tool_' not in content:
         return None
     parts = parse_json(content)
-    known = isinstance(parts, list) and all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts)
+    known = isinstance(parts, list) and all(isinstance(part, dict) and _reader_of(part) is not None for part in parts)
     return parts if known else None
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from trailhound.canonical import MAX_DEPTH, canonical_json, parse_json
-from trailhound.collector.dialects.coerce import flat_enough
+from trailhound.collector.dialects.coerce import flat_enough, text
 from trailhound.collector.dialects.cut import is_cut
 from trailhound.model import Step, ToolCall
 
@@ -81,8 +81,9 @@ def asked_before(messages: Any) -> Iterator[list[ToolCall]]:
             yield [call for call in found if call is not None]
 
 
-def tool_call(name: str, call_id: str | None, arguments: Any, result: Any = None) -> ToolCall:
-    """A call with its arguments parsed and hashed as `canonical.digest` does."""
+def tool_call(name: str, call_id: Any, arguments: Any, result: Any = None) -> ToolCall:
+    """A call with its arguments parsed and hashed as `canonical.digest` does; an id is text, whatever was sent for it."""
+    call_id = text(call_id)
     if arguments is None:
         return ToolCall(name, call_id, None, result)
     if arguments.__class__ is not dict:

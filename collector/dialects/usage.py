@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trailhound.collector.dialects.coerce import whole
+from trailhound.collector.dialects.coerce import MOST, whole
 from trailhound.model import Usage
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
@@ -27,7 +27,7 @@ def normalise(facts: Mapping[str, Any], *, exclusive: bool = False) -> Usage | N
     counts: list[int | None] = []
     for name in _COUNTS:
         value = facts.get(name)
-        counts.append(value if value is None or (value.__class__ is int and value >= 0) else whole(value))
+        counts.append(value if value is None or (value.__class__ is int and 0 <= value <= MOST) else whole(value))
     given, output, read, write, reasoning = counts
     if given is None and output is None:
         return None

@@ -11,11 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trailhound.collector.dialects import DIALECTS, read, read_log
+from trailhound.collector.dialects import DIALECTS
+from trailhound.collector.dialects.logs import as_span
 from trailhound.collector.dialects.messages import RECENT
+from trailhound.collector.dialects.reader import Reader
 from trailhound.model import InstrumentationScope, LogRecord, Resource, SpanEvent, Step
 from trailhound.testing import make_span
 
+read = Reader(DIALECTS).read
+"""Without the net that is under it elsewhere."""
 KEYS = sorted(
     {key for d in DIALECTS for keys in d.fields.values() for key in keys}
     | {key for d in DIALECTS for key in d.kinds}
@@ -93,6 +97,50 @@ def test_no_name_is_made_of_what_is_no_text(dialect: Any, value: Any) -> None:
             assert [named for named in names(step) if not isinstance(named, str)] == [], given
 
 
+PARTS: list[dict[str, Any]] = [
+    {"type": "text", "content": "hi"},
+    {"type": "tool_call", "id": "c", "name": "search", "arguments": {"q": 1}},
+    {"type": "tool_call_response", "id": "c", "response": "found"},
+    {"type": "tool-approval-request", "approvalId": "a", "toolCallId": "c", "function_call": {"name": "search", "id": "c"}},
+    {"type": "tool_use", "id": "c", "name": "search", "input": {}},
+    {"functionCall": {"name": "search", "args": {}, "id": "c"}},
+    {"toolResult": {"toolUseId": "c", "content": [{"text": "found"}]}},
+]  # fmt: skip
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "c", "name": "search", "content": "found"},
+    {"role": "tool", "content": {"type": "text", "text": "found"}},
+    {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "found"}]},
+    {"kwargs": {"content": "hi", "type": "human"}, "id": ["langchain", "HumanMessage"]},
+    *({"role": role, place: [part]} for role in ("assistant", "tool") for place in ("parts", "content") for part in PARTS),
+]  # fmt: skip
+JUNK: list[Any] = [None, 7, -1.5, True, "", "[", [], {}, ["a", {"b": []}], {"type": ["text"]}, [[]], {"a": {"b": 1}}]
+ARGUMENTS = {"args": ["hi"], "kwargs": {"q": 1}}
+
+
+def replaced(value: Any, junk: Any) -> Iterator[Any]:
+    """`value` with `junk` in each place of it."""
+    yield junk
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        for inner in replaced(value[key], junk):
+            yield value | {key: inner} if isinstance(value, dict) else [*value[:key], inner, *value[key + 1 :]]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+def test_any_value_in_any_place_of_a_message_is_read(junk: Any) -> None:
+    """What stands there is the model's or a sender's: the type of a part may be a list, the id of a call an object."""
+    told: list[tuple[str, str, Any]] = [
+        ("gen_ai.input.messages", "gen_ai.output.messages", [message]) for message in MESSAGES
+    ]
+    told += [("langfuse.observation.input", "langfuse.observation.output", whole) for whole in (ARGUMENTS, *MESSAGES)]
+    for asked, answered, whole in told:
+        for said in replaced(whole, junk):
+            for kind in ("chat", "execute_tool", "invoke_agent"):
+                given = {"gen_ai.operation.name": kind, asked: json.dumps(said), answered: json.dumps(said)}
+                step = read(make_span(given))
+                assert [named for named in names(step) if not isinstance(named, str)] == [], said
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     event_attributes,
@@ -102,7 +150,8 @@ def test_no_name_is_made_of_what_is_no_text(dialect: Any, value: Any) -> None:
 )
 def test_any_log_record_is_read(given: dict[str, Any], body: Any, name: str, scope: str) -> None:
     record = LogRecord("default", "a" * 32, "b" * 16, name, body, given, Resource(), InstrumentationScope(scope), 5)
-    step = read_log(record)
+    span = as_span(record)
+    step = None if span is None else read(span)
     assert step is None or step.span_id == record.span_id
     assert step is None or [named for named in names(step) if not isinstance(named, str)] == []
 
