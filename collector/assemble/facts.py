@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from trailhound.collector.assemble.inner import tells_decision
+from trailhound.collector.assemble.inner import MAX_INNER, tells_decision
 from trailhound.collector.assemble.packing import Own
 from trailhound.collector.dialects import settle
 from trailhound.evaluators.tools import is_one_tool
 from trailhound.model import Approval, Step, ToolCall
-
-MAX_INNER = 8
-"""How deep spans of one call are followed: a framework's, an instrumentation's, an MCP client's and a server's."""
 
 
 class ToolFacts:

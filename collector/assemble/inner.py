@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from trailhound.collector.assemble.lineage import Lineage
 from trailhound.collector.assemble.serving import bare_tool
 from trailhound.collector.dialects.approvals import NAME
 from trailhound.model import Step
+
+MAX_INNER = 8
+"""How deep spans of one call are followed: a framework's, an instrumentation's, an MCP client's and a server's."""
 
 
 def speaks_for(child: Step, span: Step) -> bool:
@@ -34,8 +38,11 @@ def _same_tool(child: Step, span: Step) -> bool:
 
 
 def spoken_for(child: Step, lineage: Lineage) -> Iterator[tuple[Step, Step]]:
-    """The tool spans around `child` that it tells of, from its parent upwards, each with the span through which it does."""
-    for span in lineage.ancestors(child):
+    """The tool spans around `child` that it tells of, from its parent upwards, each with the span through which it does.
+
+    Those further out than MAX_INNER look for nothing so far in.
+    """
+    for span in islice(lineage.ancestors(child), MAX_INNER):
         if span.kind != "tool" or span.tool is None or not speaks_for(child, span):
             return
         yield span, child

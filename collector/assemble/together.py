@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Container, Mapping
 
 from trailhound.collector.assemble.names import differ
@@ -14,14 +15,30 @@ class Group:
     """Traces of one run, with all that they name."""
 
     def __init__(self, first: TraceRuns) -> None:
-        self.traces = [first]
+        self.traces = deque([first])
+        self._into: Group | None = None
         self._sessions, self._users = set(first.sessions), set(first.users)
 
     def may_join(self, other: Group) -> bool:
         return not differ(self._sessions, other._sessions) and not differ(self._users, other._users)
 
+    def now(self) -> Group:
+        """The group that this one is part of by now; the way there is short the next time."""
+        group = self
+        while group._into is not None:
+            if group._into._into is not None:
+                group._into = group._into._into
+            group = group._into
+        return group
+
     def take(self, other: Group) -> None:
-        self.traces += other.traces
+        """Its own traces stay before those of `other`; only the fewer of them are moved."""
+        other._into = self
+        if len(other.traces) > len(self.traces):
+            other.traces.extendleft(reversed(self.traces))
+            self.traces = other.traces
+        else:
+            self.traces.extend(other.traces)
         self._sessions |= other._sessions
         self._users |= other._users
 
@@ -38,14 +55,13 @@ def together(
     of: dict[TraceKey, Group] = {}
     for key in sorted(edges, key=lambda key: (traces[key].start_ns, key)):
         group = Group(traces[key])
-        joined = {id(of[end]): of[end] for end in edges[key] if end in of}.values()
+        joined = {id(each): each for each in (of[end].now() for end in edges[key] if end in of)}.values()
         for other in sorted(joined, key=lambda other: (other.traces[0].start_ns, other.traces[0].key)):
             if other.may_join(group):
                 other.take(group)
                 group = other
-                of.update((trace.key, group) for trace in group.traces)
         of[key] = group
-    return [group.traces for group in {id(group): group for group in of.values()}.values()]
+    return [list(group.traces) for group in {id(group): group for group in (g.now() for g in of.values())}.values()]
 
 
 def _connected(
