@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trailhound.collector.assemble.accounting import has_usage
+from trailhound.collector.assemble.twins import has_usage
 from trailhound.model import Step
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trailhound.collector.assemble.accounting import has_usage, is_call
+from trailhound.collector.assemble.accounting import is_call
 from trailhound.collector.assemble.overheard import Key, said_order
+from trailhound.collector.assemble.twins import has_usage
 from trailhound.model import Step
 
 TraceKey = tuple[str, str]

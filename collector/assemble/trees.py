@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trailhound.collector.assemble.accounting import Accounting, Twins, is_call
+from trailhound.collector.assemble.accounting import Accounting, is_call
 from trailhound.collector.assemble.heads import heads
 from trailhound.collector.assemble.lineage import Lineage
+from trailhound.collector.assemble.twins import Twins
 from trailhound.model import Step
 
 _NO_SPANS: dict[str, Step] = {}
