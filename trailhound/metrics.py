@@ -65,7 +65,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("trailhound_receiver_silent_seconds", "gauge", "Since the receiver last wrote its metrics, which it does every second: a monitor can be scraped while no span is taken"),
     Spec("trailhound_pending_blocks", "gauge", "Journal segments not inserted into the store yet"),
     Spec("trailhound_store_insert_seconds", "histogram", "Time of one insert into the store", (), SECONDS),
-    Spec("trailhound_store_errors_total", "counter", "Failed store operations, by operation", ("operation",)),
+    Spec("trailhound_store_errors_total", "counter", "Failed store operations, by operation; row: rows left out alone", ("operation",)),
     Spec("trailhound_open_trajectories", "gauge", "Runs that are not over, by state: `open` and `waiting` in memory, `parked` in the store", ("state",)),
     Spec("trailhound_approvals_dropped", "gauge", "Decisions and high-risk calls let go of before `approvals.keep`, because there were too many; an approval among them is not seen"),
     Spec("trailhound_trajectories_closed_total", "counter", "Runs closed, by reason", ("reason",)),

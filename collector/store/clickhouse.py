@@ -13,6 +13,7 @@ from trailhound.collector.store.migrate import apply_retention, migrate
 from trailhound.collector.store.runs import finding_row, letter_row, run_row
 from trailhound.collector.store.segments import SegmentWriter
 from trailhound.collector.store.spans import load_spans
+from trailhound.collector.store.writable import RowWriter
 from trailhound.config import Retention
 from trailhound.errors import Invalid, Retryable
 from trailhound.metrics import Metrics
@@ -35,6 +36,7 @@ class ClickHouseStore:
         self._retention = retention
         self._metrics = metrics
         self._segments = SegmentWriter(self._connection)
+        self._rows = RowWriter(self._connection, metrics)
 
     def open(self) -> None:
         self._counted("open", self._open)
@@ -54,21 +56,16 @@ class ClickHouseStore:
         return inserted
 
     def put_trajectories(self, runs: Sequence[Run], at_ns: int) -> None:
-        rows = [run_row(run, at_ns) for run in runs]
-        self._counted("put", lambda: self._connection.insert("trajectories", rows))
+        self._counted("put", lambda: self._rows.put("trajectories", runs, lambda run: run_row(run, at_ns)))
 
     def put_findings(self, findings: Sequence[Finding], at_ns: int) -> None:
-        rows = [finding_row(finding, at_ns) for finding in findings]
-        self._counted("put", lambda: self._connection.insert("findings", rows))
+        self._counted("put", lambda: self._rows.put("findings", findings, lambda one: finding_row(one, at_ns)))
 
     def put_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
-        rows = [letter_row(letter) for letter in letters]
-        self._counted("put", lambda: self._connection.insert("dead_letter", rows))
+        self._counted("put", lambda: self._rows.put("dead_letter", letters, letter_row))
 
     def put_logs(self, rows: Sequence[LogRow]) -> None:
-        if rows:
-            kept = [log_row(row) for row in rows]
-            self._counted("insert", lambda: self._connection.insert("run_logs", kept))
+        self._counted("insert", lambda: self._rows.put("run_logs", rows, log_row))
 
     def load_logs(self, tenant: str, trace_ids: Sequence[str]) -> list[LogRow]:
         return self._counted("read", lambda: load_logs(self._connection, tenant, trace_ids))

@@ -62,12 +62,15 @@ class Connection:
 
     def insert(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Rows of the same columns into one of our tables."""
-        if not rows:
-            return
-        body = b"\n".join(orjson.dumps(row) for row in rows)
+        if rows:
+            self.insert_lines(table, list(rows[0]), [orjson.dumps(row) for row in rows])
+
+    def insert_lines(self, table: str, columns: Sequence[str], lines: Sequence[bytes]) -> None:
+        """Rows as JSON objects of these columns, one or more."""
+        body = b"\n".join(lines)
         with self._write_lock, classified():
             self._open_writer().raw_insert(
-                table, column_names=list(rows[0]), insert_block=body, fmt="JSONEachRow", settings=_WRITE_SETTINGS
+                table, column_names=columns, insert_block=body, fmt="JSONEachRow", settings=_WRITE_SETTINGS
             )
 
     def fetch(self, sql: str, **parameters: Any) -> list[list[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ from trailhound.collector.store.connection import Connection
 from trailhound.collector.store.faults import classified
 from trailhound.collector.store.rows import Row, RowEncoder
 from trailhound.errors import Invalid
+
+log = logging.getLogger(__name__)
 
 _BUFFER = 256 * 1024
 _SETTINGS = {
@@ -50,10 +53,9 @@ class SegmentWriter:
             raise Invalid(f"`{token[:100]}` is no insert token", reason="token")
         if not rows:
             return Inserted(0), []
-        encoder = RowEncoder()
-        encoded = [encoder.row(received, step) for received, step in rows]
-        letters: list[DeadLetter] = []
-        self._insert(token, rows, encoded, letters)
+        storable, encoded, letters = _encoded(rows)
+        if storable:
+            self._insert(token, storable, encoded, letters)
         return Inserted(len(rows) - len(letters), len(letters)), letters
 
     def _insert(self, token: str, rows: Sequence[SpanRow], encoded: list[Row], letters: list[DeadLetter]) -> None:
@@ -75,22 +77,10 @@ class SegmentWriter:
     def _insert_rewritten(self, token: str, row: SpanRow, refusal: Invalid, letters: list[DeadLetter]) -> None:
         """A span whose bytes are refused may still be storable as it was understood."""
         received, step = row
-        span = received.span
         try:
-            self._write(f"{token}.r", [RowEncoder().rewritten(span, step)])
+            self._write(f"{token}.r", [RowEncoder().rewritten(received.span, step)])
         except Invalid:
-            letters.append(
-                DeadLetter(
-                    span.tenant,
-                    span.received_ns,
-                    "insert",
-                    received.raw,
-                    str(refusal),
-                    "traces",
-                    span.trace_id,
-                    span.span_id,
-                )
-            )
+            letters.append(_letter(row, str(refusal)))
 
     def _write(self, token: str, encoded: list[Row]) -> None:
         if self._connection.embedded:
@@ -124,3 +114,30 @@ class SegmentWriter:
 def _literal(value: object) -> str:
     """An SQL literal of a setting or path of ours; text from outside goes by parameter."""
     return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _encoded(rows: Sequence[SpanRow]) -> tuple[Sequence[SpanRow], list[Row], list[DeadLetter]]:
+    """The rows that can be written, their bytes, and a letter for each that cannot."""
+    encoder = RowEncoder()
+    try:
+        return rows, [encoder.row(received, step) for received, step in rows], []
+    except Exception:
+        log.exception("a span cannot be encoded; the others are taken one by one", extra={"reason": "insert"})
+    storable: list[SpanRow] = []
+    encoded: list[Row] = []
+    letters: list[DeadLetter] = []
+    for row in rows:
+        try:
+            encoded.append(RowEncoder().row(*row))
+        except Exception as error:  # noqa: BLE001 - told above; whatever it is, the span is set aside alone
+            letters.append(_letter(row, repr(error)))
+        else:
+            storable.append(row)
+    return storable, encoded, letters
+
+
+def _letter(row: SpanRow, detail: str) -> DeadLetter:
+    received, span = row[0], row[0].span
+    return DeadLetter(
+        span.tenant, span.received_ns, "insert", received.raw, detail[:500], "traces", span.trace_id, span.span_id
+    )

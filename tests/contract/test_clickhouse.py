@@ -355,6 +355,39 @@ def test_a_server_that_refuses_one_row_gets_the_others_under_derived_tokens(
     assert tokens == ["9.0", "9.1.0.0", "9.1.1"]
 
 
+def test_a_span_that_cannot_be_encoded_is_set_aside_alone(
+    store: ClickHouseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = RowEncoder.row
+
+    def failing(self: RowEncoder, received: Any, step: Any) -> Any:
+        if received.span.span_id == f"{2:016x}":
+            raise OverflowError("nobody foresaw it")
+        return encode(self, received, step)
+
+    monkeypatch.setattr(RowEncoder, "row", failing)
+    assert store.insert_segment("9", [row(1), row(2), row(3)]) == Inserted(2, 1)
+    assert store.insert_segment("10", [row(2)]) == Inserted(0, 1)
+    assert (store.stats().spans, store.stats().dead_letter) == (2, 1)
+
+
+@pytest.mark.parametrize("turns", [2**70, "many"])
+def test_a_run_that_cannot_be_written_is_left_out_alone(chdb_dsn: str, turns: Any) -> None:
+    """Python's JSON, or the column, has no place for it."""
+    metrics = Metrics()
+    store = ClickHouseStore(chdb_dsn, KEPT, metrics)
+    store.open()
+    runs = [
+        Run(f"{n:032x}", "default", "shop", [f"{n:032x}"], totals=Totals(turns=turns if n == 3 else n))
+        for n in range(5)
+    ]
+    store.put_trajectories(runs, NOW)
+    assert sorted(run.totals.turns for run in store.list_trajectories(Listing())) == [0, 1, 2, 4]
+    left_out = {"operation": "row"}
+    assert metrics.registry.get_sample_value("trailhound_store_errors_total", left_out) == 1
+    store.close()
+
+
 @pytest.mark.parametrize("error", [DatabaseError("memory", code=241), OperationalError("reset"), OSError(104, "reset")])
 def test_a_fault_of_the_server_splits_nothing(writer: SegmentWriter, client: Client, error: Exception) -> None:
     client.refuse = lambda _: error
