@@ -146,15 +146,21 @@ class Accounting:
         for step in steps:
             if step.parent_span_id != parent:
                 parent = step.parent_span_id
-                inside = any(map(is_call, self._up_to_agent(step)))
+                inside = self._is_within(self._lineage.steps.get(parent))
             if inside or step.container or step.transport or step.span_id in below or doubles.twins is not None:
                 step.counted = self._counts(step, doubles)
             else:  # by far the most: by itself, with nothing above or below it that may be the same call
                 step.counted = True
 
-    def _up_to_agent(self, step: Step) -> Iterator[Step]:
-        """Known ancestors below the nearest enclosing agent."""
-        return takewhile(lambda above: above.kind != "agent", self._lineage.ancestors(step))
+    def _is_within(self, parent: Step | None) -> bool:
+        """Whether what is below `parent` may be a part of a call: one there is between it and the nearest agent.
+
+        Asked of the parent, as it is the same for all that are below it: also for one that a ring of parents has above it.
+        """
+        if parent is None or parent.kind == "agent":
+            return False
+        above = takewhile(lambda step: step.kind != "agent", self._lineage.ancestors(parent))
+        return is_call(parent) or any(map(is_call, above))
 
     def decide(self, step: Step, doubles: Doubles) -> bool:
         counted = self._counts(step, doubles)

@@ -471,6 +471,14 @@ def test_spans_that_name_one_another_as_parents_come_out_the_same_in_any_order(s
     enclosing(first.steps())
 
 
+def test_what_is_below_its_own_parent_counts_the_same_however_many_come_together() -> None:
+    outcomes = []
+    for together in (1, 2, 4):
+        tools = [step(i, "a", "tool", tool=ToolCall("look", None, {}, "r", digest({}))) for i in "abc"]
+        outcomes.append(outcome(assembled([step("m", kind="llm"), *tools], together)))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
 def test_totals_can_be_taken_back_exactly() -> None:
     run = assembled(NESTED)
     run.release()
