@@ -72,7 +72,7 @@ def _place(value: str | None) -> Place | None:
         return None
     try:
         time_ns, key = orjson.loads(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)))
-        if isinstance(time_ns, int) and 0 <= time_ns < END_NS and isinstance(key, str):
+        if type(time_ns) is int and 0 <= time_ns < END_NS and isinstance(key, str):
             return Place(time_ns, key)
     except (ValueError, TypeError, binascii.Error):
         pass

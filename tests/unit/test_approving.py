@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from decimal import Decimal
+from typing import Any
 
+import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -39,6 +42,51 @@ def test_arguments_that_are_no_json_harm_no_tool() -> None:
         record_approval("approved", tool="refund", arguments={"amount": Decimal("49.5")})
     [event] = exporter.get_finished_spans()[0].events
     assert (event.attributes or {})["gen_ai.tool.call.arguments"] == '{"amount": "49.5"}'
+
+
+class _Mute:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def _circle() -> dict[str, Any]:
+    circle: dict[str, Any] = {}
+    circle["self"] = circle
+    return circle
+
+
+def _nest() -> list[Any]:
+    nest: list[Any] = []
+    for _ in range(100_000):
+        nest = [nest]
+    return nest
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{(1, 2): 3}, _circle(), {"x": float("nan")}, {"x": -float("inf")}, {"x": 10**5000}, {"x": _Mute()}],
+    ids=["tuple", "circle", "nan", "infinity", "digits", "mute"],
+)
+def test_arguments_without_a_json_text_cover_no_call(arguments: Any, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = _told(arguments), _told(arguments)
+    assert first != second
+    for text in (first, second):
+        with pytest.raises(ValueError, match="Expecting value"):
+            json.loads(text)
+    assert caplog.messages[0].startswith("record_approval: the arguments are no JSON")
+
+
+def test_arguments_too_deep_to_write_cover_no_call() -> None:
+    assert _told({"x": _nest()}).startswith("no JSON")
+
+
+def _told(arguments: Any) -> str:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with provider.get_tracer("agent").start_as_current_span("execute_tool refund"):
+        record_approval("approved", tool="refund", arguments=arguments)
+    [event] = exporter.get_finished_spans()[0].events
+    return str((event.attributes or {})["gen_ai.tool.call.arguments"])
 
 
 def test_without_a_span_or_an_sdk_it_harms_nothing() -> None:

@@ -196,6 +196,7 @@ def test_an_incomplete_answer_says_so(served: Served) -> None:
         ("/api/v1/trajectories?limit=1&limit=2", 400, "twice"),
         ("/api/v1/trajectories?cursor=!!", 400, "next_cursor"),
         ("/api/v1/trajectories?cursor=WyJhIiwgMV0", 400, "next_cursor"),
+        ("/api/v1/sessions?cursor=W3RydWUsICJhIl0", 400, "next_cursor"),
         ("/api/v1/trajectories?since=yesterday", 400, "like 7d"),
         ("/api/v1/trajectories?since=2026-13-01T00:00:00Z", 400, "like 7d"),
         ("/api/v1/trajectories/unknown", 404, "no trajectory or trace"),
