@@ -30,12 +30,17 @@ def record_approval(decision: str, *, call_id: str | None = None, tool: str | No
         "gen_ai.tool.call.arguments": None if arguments is None else _json(arguments),
         "gen_ai.conversation.id": session_id, "user.id": user_id,
     }  # fmt: skip
-    attributes = {key: value for key, value in told.items() if value is not None}
+    attributes = {key: _sendable(value) for key, value in told.items() if value is not None}
     span = trace.get_current_span()
     if span.is_recording():
         span.add_event(EVENT, attributes)
     else:
         trace.get_tracer("trailhound").start_span(EVENT, attributes=attributes).end()
+
+
+def _sendable(text: Any) -> Any:
+    """With lone surrogates written out: exporters leave an attribute with one away, and the decision would cover more."""
+    return text.encode("utf-8", "backslashreplace").decode() if isinstance(text, str) else text
 
 
 def _json(arguments: Any) -> str:

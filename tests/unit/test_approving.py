@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -80,13 +81,30 @@ def test_arguments_too_deep_to_write_cover_no_call() -> None:
     assert _told({"x": _nest()}).startswith("no JSON")
 
 
+def test_names_that_no_exporter_sends_are_told_all_the_same() -> None:
+    """Left out, the decision would be about any tool, in any session."""
+    told = _event(tool="refund\ud800", session_id="\udfff", call_id="c1")
+    assert _exported(told["gen_ai.tool.name"]) == "refund\\ud800"
+    assert _exported(told["gen_ai.conversation.id"]) == "\\udfff"
+    assert told["gen_ai.tool.call.id"] == "c1"
+
+
+def _exported(value: Any) -> str:
+    """As an exporter writes it; raises what it would."""
+    return AnyValue.FromString(AnyValue(string_value=value).SerializeToString()).string_value
+
+
 def _told(arguments: Any) -> str:
+    return str(_event(tool="refund", arguments=arguments)["gen_ai.tool.call.arguments"])
+
+
+def _event(**words: Any) -> dict[str, Any]:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with provider.get_tracer("agent").start_as_current_span("execute_tool refund"):
-        record_approval("approved", tool="refund", arguments=arguments)
+        record_approval("approved", **words)
     [event] = exporter.get_finished_spans()[0].events
-    return str((event.attributes or {})["gen_ai.tool.call.arguments"])
+    return dict(event.attributes or {})
 
 
 def test_without_a_span_or_an_sdk_it_harms_nothing() -> None:
