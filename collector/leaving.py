@@ -100,6 +100,7 @@ class Leaving:
         parked.add(entry)
         parked.take(entry, segment)
         run.first_segment, run.since_ns = segment, run.touched_ns
+        run.open_segment = max(run.open_segment, segment)
 
     def closed(self, key: Key, run: LiveRun, now_ns: int) -> None:
         self._room.close(key, run.weight)
@@ -198,7 +199,7 @@ class Leaving:
             tuple(run.run.trace_ids),
             self._held.places.loose_calls(run),
             run.due_ns,
-            run.first_segment,
+            run.open_segment,  # before, it was over: a replay from there finds it among the closed
             tuple(heard),
             run.names[0] if run.run.status == "waiting" else None,
             run.told,

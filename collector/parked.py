@@ -29,7 +29,8 @@ class ParkedRun:
     due_ns: int
     """When its time is up if nothing comes; Unix nanoseconds."""
     first_segment: int
-    """Journal segment of its first record: a replay that begins later does not see the whole run."""
+    """Journal segment of its first record, or in which it was opened again after it was over: a replay that begins later
+    does not see the whole run, and meets it open."""
     heard: tuple[Heard, ...] = ()
     """What log records said of it, which the store does not keep."""
     session: str | None = None

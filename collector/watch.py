@@ -75,8 +75,7 @@ class Watch:
         held = Held(self.runs, self._dirty, self._places, self._wider, self.background, self.verdicts, self.told, self._due, self._intake.heard)  # fmt: skip
         self._leaving = Leaving(held, self._room, parked, config.runs.idle, recall)
         self._owed_since: int | None = None
-        self._now_ns = 0
-        self.segment, self.replaying = 0, False
+        self._now_ns, self.segment, self.replaying = 0, 0, False
         """Journal segment that is read now: what is in memory needs it from here; and whether an earlier life may have read on."""
 
     # ------------------------------------------------------------ records in
@@ -113,7 +112,8 @@ class Watch:
 
     def _new_run(self, tenant: str, run_id: str, trace_id: str) -> LiveRun:
         run = LiveRun(Run(run_id, tenant, "", [trace_id]), self.rules, self.background.inform)
-        run.first_segment, run.since_ns, run.touched_ns = self.segment, self._now_ns, self._now_ns
+        run.first_segment = run.open_segment = self.segment
+        run.since_ns = run.touched_ns = self._now_ns
         self.runs[tenant, run_id] = run
         return run
 
@@ -126,7 +126,7 @@ class Watch:
         for run in changed:
             if run.run.status not in OPEN:
                 self.background.goes_on(run.run)
-                run.run.status, run.run.status_reason = "open", "late_span"
+                run.run.status, run.run.status_reason, run.open_segment = "open", "late_span", self.segment
             run.longest_pause_ns = max(run.longest_pause_ns, self._now_ns - run.touched_ns)
             run.touched_ns = self._now_ns
             self._renew(run)

@@ -24,7 +24,7 @@ from trailhound.evaluators.order import place_of
 from trailhound.model import ApprovalVerdict, Finding, Run, Step, Trajectory
 
 _SHELL = (
-    "_inform", "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "run", "since_ns", "told", "touched_ns",
+    "_inform", "_rules", "due_ns", "findings", "first_segment", "full", "late", "longest_pause_ns", "open_segment", "run", "since_ns", "told", "touched_ns",
 )  # fmt: skip
 _size = attrgetter("size")
 
@@ -40,7 +40,7 @@ class LiveRun(Packable):
     def __init__(self, run: Run, rules: RuleSet, inform: Callable[[Run], object] = id) -> None:
         self.run = run
         self.findings: list[Finding] = []
-        self.first_segment = 0  # journal segment of its first record, for the low-water mark
+        self.first_segment = self.open_segment = 0  # journal segments: of its first record; in which it was opened last
         self.since_ns = self.touched_ns = self.longest_pause_ns = 0  # in memory since; last touch; longest time between
         self.told = EVER  # when its state was told last
         self.due_ns = 0  # when its time is up if nothing comes, as of the last look

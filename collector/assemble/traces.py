@@ -211,6 +211,7 @@ class TraceRuns:
             return []
         left = self.main
         run.first_segment = min(run.first_segment, left.first_segment)
+        run.open_segment = min(run.open_segment, left.open_segment)
         run.add(left.take_out(self.trace_id))
         self.main = run
         self._repeat([run])

@@ -195,6 +195,23 @@ def test_a_long_run_with_pauses_does_not_hold_the_journal(world: World) -> None:
     assert len(loop.evidence) == 5
 
 
+def test_a_run_that_was_over_is_not_parked_for_the_time_before_it_was_opened_again(world: World) -> None:
+    """It does not hold the journal when a late span opens it; a replay from when it was over finds it among the closed."""
+    life, spans = world.live(), spans_of(0)
+    for body in (request_of(spans[1:]), request_of(spans[:1])):
+        world.receive(body)
+        world.seal()
+        for _ in range(4):
+            life.turn_over()
+        world.clock.advance(1000)
+    [entries] = life.parked._entries.values()
+    segment = life.watch.segment
+    assert life.metrics.registry.get_sample_value("trailhound_trajectories_closed_total", {"reason": "root_ended"})
+    assert [(each.run.first_segment, each.taken) for each in entries] == [(segment, segment)]
+    life.parked.write(segment)
+    assert len(Ledger(world.config.data_dir, segment)) == 0
+
+
 @pytest.mark.parametrize("restarts", [0, 3])
 def test_a_run_that_is_never_quiet_does_not_hold_the_journal(world: World, restarts: int) -> None:
     """A span every 40 seconds for two hours: a restart begins near the end, and has all that came before."""
