@@ -9,6 +9,8 @@ from trailhound.model import Finding, Run, Scope
 
 MAX_RUNS = 2000
 """Read at most of one scope, the newest first: more would hold up judging for longer than a few seconds."""
+FIRST_RUNS = 16
+"""Of the earlier runs of a session so many are known that began first: the first of those that are of it still names it."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from trailhound.collector.asked import MAX_RUNS, Asked, value_of
+from trailhound.collector.asked import FIRST_RUNS, MAX_RUNS, Asked, value_of
 from trailhound.collector.exchange import Stored
 from trailhound.collector.store import Listing, LogRow, Store
 from trailhound.model import Finding, Run, Scope, Span
@@ -60,7 +60,7 @@ def _read(store: Store, asked: list[Asked]) -> Iterator[tuple[Asked, Stored]]:
             Stored(
                 [span for trace_id in own for span in spans.get(trace_id, ())],
                 each.findings,
-                first=each.runs[-1] if each.runs else None,
+                first=each.runs[-FIRST_RUNS:],
                 logs=[row for trace_id in own for row in logs.get(trace_id, ())],
             ),
         )

@@ -32,8 +32,8 @@ class Stored:
     """What log records said of a parked run."""
     parked: ParkedRun | None = None
     """The run's entry, when it was parked."""
-    first: Run | None = None
-    """Of several runs, the one that started first."""
+    first: Sequence[Run] = ()
+    """Of many runs, the few that started first."""
     header: Run | None = None
     """The run as it was stored."""
     full: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,7 @@ class Watch:
         if stored.parked is not None and not stored.spans:
             self._count_closed(stored.parked.trajectory_id, "lost")
 
-    def _earlier(self, key: Key, asked: Asked) -> tuple[list[LiveRun], Run | None] | None:
+    def _earlier(self, key: Key, asked: Asked) -> tuple[list[LiveRun], Sequence[Run]] | None:
         """The runs of a session, agent, user or tenant that left memory."""
         assert self._recall is not None
         stored = self._recall.scope(asked)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from trailhound.collector.asked import Asked
+from trailhound.collector.asked import FIRST_RUNS, Asked
 from trailhound.collector.assemble.life import OPEN
 from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.assemble.news import News
@@ -22,8 +22,8 @@ IDLE_STEPS = 20_000
 CATCH_UP_NS = 5_000_000_000
 """How often scopes whose earlier runs could not be read are asked for again."""
 
-Earlier = Callable[[ScopeKey, Asked], tuple[list[LiveRun], Run | None] | None]
-"""The runs of a scope that left memory, assembled, and the header of the first; None when they cannot be read now."""
+Earlier = Callable[[ScopeKey, Asked], tuple[list[LiveRun], Sequence[Run]] | None]
+"""The runs of a scope that left memory, assembled, and headers of the first; None when they cannot be read now."""
 Expect = Callable[[Iterable[Asked]], object]
 """Told before many scopes are asked for."""
 
@@ -52,8 +52,8 @@ class WiderScopes:
         """The only run of each scope that has one and no judge."""
         self._members: dict[ScopeKey, dict[str, Run]] = {}
         """The runs in memory of each scope, by trajectory id."""
-        self._before: dict[ScopeKey, Run] = {}
-        """The first of the runs of each scope that left memory."""
+        self._before: dict[ScopeKey, dict[str, Run]] = {}
+        """The first of the runs of each session that left memory, by trajectory id."""
         self._idle: OrderedDict[ScopeKey, int] = OrderedDict()
         """Scopes without a run in memory, with the number of steps that they hold."""
         self._idle_steps = 0
@@ -121,6 +121,7 @@ class WiderScopes:
         self._remember(scope, key, before)
         if key not in self._judges:
             self._open(scope, key)
+        self._is_none_of(key, before.trajectory_id)
         self._changed[key] = None
         self._rest(key)
 
@@ -159,23 +160,26 @@ class WiderScopes:
 
     def _remember(self, scope: Scope, key: ScopeKey, run: Run) -> None:
         """Bring back what is known of a scope that is not in memory."""
-        found = self._earlier(key, self._asked(scope, key, run)) if self._earlier is not None else ([], None)
+        found = self._earlier(key, self._asked(scope, key, run)) if self._earlier is not None else ([], ())
         if found is None:
             self._owed[key] = (scope, run)
             return
         runs, first = found
-        if first is not None:
-            self._note_before(key, first)
+        self._note_before(key, first)
         if runs:
             judge = self._judges.get(key) or self._open(scope, key)
             for known in runs:
                 _put(known, judge)
             self._changed[key] = run
 
-    def _note_before(self, key: ScopeKey, run: Run) -> None:
-        known = self._before.get(key, run)
-        again = known.trajectory_id == run.trajectory_id  # it came back, and left as it is now
-        self._before[key] = run if again else min(known, run, key=_begin)
+    def _note_before(self, key: ScopeKey, runs: Iterable[Run]) -> None:
+        if key[1].startswith("session:"):
+            known = self._before.get(key, {}) | {run.trajectory_id: run for run in runs}
+            self._before[key] = {run.trajectory_id: run for run in sorted(known.values(), key=_begin)[:FIRST_RUNS]}
+
+    def _is_none_of(self, key: ScopeKey, trajectory_id: str) -> None:
+        """A run that left memory as one of the scope's turned out to be of another, or no run at all."""
+        self._before.get(key, {}).pop(trajectory_id, None)
 
     def catch_up(self, now_ns: int) -> None:
         """Read what is owed, one scope at a time, for as long as it can be read."""
@@ -200,6 +204,7 @@ class WiderScopes:
             for step in (*news.gone, *run.judged()):
                 judge.drop(step, run.run.trajectory_id)
             self._changed.setdefault(key, None)
+        self._is_none_of(key, run.run.trajectory_id)
         self._let_go(run, key)
 
     def returns(self, header: Run) -> None:
@@ -217,7 +222,7 @@ class WiderScopes:
         for scope in self._judged:
             key = self._of_run[scope].pop((run.run.tenant, run.run.trajectory_id), None)
             if key is not None:
-                self._note_before(key, run.run)
+                self._note_before(key, (run.run,)) if run.has_steps else self._is_none_of(key, run.run.trajectory_id)
                 self._let_go(run, key)
 
     def _let_go(self, run: LiveRun, key: ScopeKey) -> None:
@@ -267,9 +272,7 @@ class WiderScopes:
         """The run that names a scope's service and agent: of a session the first one, else the last that changed."""
         if last is not None and self._judges[key].scope != "session":
             return last
-        members, before = self._members.get(key, {}), self._before.get(key)
-        left = [] if before is None or before.trajectory_id in members else [before]
-        return min([*members.values(), *left], key=_begin, default=None)
+        return min((self._before.get(key, {}) | self._members.get(key, {})).values(), key=_begin, default=None)
 
     def findings(self) -> list[Finding]:
         """Findings of all scopes in memory."""

@@ -13,6 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from trailhound.collector.assemble import scopes
+from trailhound.collector.assemble.live import LiveRun
 from trailhound.collector.journal import load_cursor
 from trailhound.collector.store import Listing
 from trailhound.collector.store.memory import MemoryStore
@@ -20,7 +21,9 @@ from trailhound.collector.storing import cursor_path
 from trailhound.config import Config
 from trailhound.document import finding_document
 from trailhound.errors import Retryable
-from trailhound.testing import START_NS, any_value
+from trailhound.evaluators.judge import RuleSet
+from trailhound.model import Run
+from trailhound.testing import START_NS, any_value, tool_step
 from trailhound.testing_traffic import request_of, requests
 
 from .conftest import SETTINGS, Life, World
@@ -223,6 +226,23 @@ def test_what_cannot_be_read_now_is_read_later(tmp_path: Path) -> None:
     [loop] = told(world, "session")
     assert len(json.loads(loop)["evidence"]) == 4
     world.journal.close()
+
+
+@pytest.mark.parametrize(("session", "named_by"), [("chat", "first"), ("other", "second"), (None, "second")])
+def test_a_session_is_named_by_the_first_run_that_is_still_of_it(session: str | None, named_by: str) -> None:
+    """A run that comes back is of no session, or of another, once a trace that had joined it goes its own way: a replay
+    knows it as it became, and had forgotten who came next."""
+    rules = RuleSet(Config.model_validate({"rules": {"budget": {"session": {"tool_calls": 2}}}}))
+    left = [Run(name, "t", name, [], session_id="chat", started_ns=at) for at, name in enumerate(("first", "second"))]
+    wider = scopes.WiderScopes(rules, lambda *_: ([], left))
+    for name, own, at in (("now", "chat", 2), ("first", session, 0)):
+        run = LiveRun(Run(name, "t", name, [], session_id=own, started_ns=at), rules)
+        run.add([tool_step(at), tool_step(at + 5)])
+        wider.settle(run, run.notes.take())
+        if name == "now":
+            assert {finding.service for finding in wider.findings()} == {"first"}
+            wider.returns(left[0])
+    assert {finding.service for finding in wider.findings() if finding.session_id == "chat"} == {named_by}
 
 
 def test_memory_of_sessions_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
