@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -447,14 +448,17 @@ def forests(draw: st.DrawFn, rings: bool = False) -> list[Step]:
     return steps
 
 
+def in_other_orders(steps: list[Step], random: Any) -> Iterator[LiveRun]:
+    for together in (1, 3, 12):
+        random.shuffle(shuffled := steps[:])
+        yield assembled(shuffled, together)
+
+
 @settings(max_examples=150, deadline=None)
 @given(forests(), st.randoms(use_true_random=False))
 def test_any_forest_comes_out_the_same_in_any_order(steps: list[Step], random: Any) -> None:
     first = assembled(steps)
-    for together in (1, 3, 12):
-        shuffled = steps[:]
-        random.shuffle(shuffled)
-        second = assembled(shuffled, together)
+    for second in in_other_orders(steps, random):
         assert first.run == second.run
         assert outcome(first) == outcome(second)
 
@@ -463,10 +467,7 @@ def test_any_forest_comes_out_the_same_in_any_order(steps: list[Step], random: A
 @given(forests(rings=True), st.randoms(use_true_random=False))
 def test_spans_that_name_one_another_as_parents_come_out_the_same_in_any_order(steps: list[Step], random: Any) -> None:
     first = assembled(steps)
-    for together in (1, 3, 12):
-        shuffled = steps[:]
-        random.shuffle(shuffled)
-        second = assembled(shuffled, together)
+    for second in in_other_orders(steps, random):
         assert outcome(first) == outcome(second)
     enclosing(first.steps())
 
